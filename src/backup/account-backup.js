@@ -30,7 +30,7 @@ import { readSnapshot, writeSnapshot } from './snapshot-store.js'
  * @property {number} sharedBytes - that were
  */
 
-/** New bytes of one mailbox after which what is packed is made known to a later run, should this one die. */
+/** After so many new bytes of one mailbox, `onSave` notes what is packed for a later run, should this one die. */
 const SAVE_EVERY_BYTES = 512 * 1024 * 1024
 
 /**
@@ -56,7 +56,7 @@ export async function backUpAccount(parts, { account, previous, partial, onSave 
   const copy = await copyMailbox({
     account,
     known,
-    // Without all that was stored of it, an unchanged mailbox must be read again.
+    // If anything that was stored of it is lost, an unchanged mailbox must be read again.
     previousStamp: isBeforeStored && previous ? previous.stamp : null,
     ...parts
   })

@@ -27,7 +27,7 @@ import { MailError } from '../errors.js'
  * @property {BackupRow[]} generations - newest first; at the end those that cannot have been made yet
  * @property {number | null} overdueAtMs - from when on the backup after the newest one is missed; null without any
  * @property {string | null} problem - why they could not be listed, for the operator
- * @property {boolean} isReached - whether their place has answered: the problem is what it said, or this host's own
+ * @property {boolean} isReached - whether their place has answered; if so, `problem` is what it said, or this host's own
  * @property {string | null} notMade - why there will be none of this host, for the operator
  * @property {import('./last-results.js').LastResults} results - of what follows a backup
  *

@@ -8,7 +8,7 @@
  *
  * A copy of `mail.db`, or of a `-wal` beside it, is accepted only where the file has the same inode, size, mtime and
  * ctime at its end as at its beginning, and where an owner had it open, the owner says that the read mark was held
- * without a break. Whoever has no part in this (another program, a process that overlooks the file) can cost a try, never
+ * without a break. Whoever has no part in this (another program, a process that overlooks mail.freeze) can cost a try, never
  * yield a wrong copy.
  */
 import { randomBytes } from 'node:crypto'
@@ -48,19 +48,19 @@ import { HOLD_MS, RENEW_MS } from './owner-protocol.js'
  * @property {FileStamp | null} stamp - for the next run; null where the mailbox was open
  */
 
-/** Copies that were disturbed before the account counts as failed. */
+/** After so many copies that were disturbed, the account counts as failed. */
 const MAX_ATTEMPTS = 8
 
-/** Pause after a disturbed one, ms; grows with their number. */
+/** Pause after a disturbed copy, ms; grows with their number. */
 const PAUSE_MS = 250
 
-/** How long a command that has the mailbox open, and answers to nobody, is waited for in one attempt, ms. */
+/** A command that has the mailbox open, and no socket to be asked at, is waited for so long in one attempt, ms. */
 const LOCK_WAIT_MS = 1000
 
 /** A kernel's clock for mtime ticks every 1 to 10 ms: after this long another write gives another time. */
 const TICK_MS = 50
 
-/** Looks at a file that is being written all the time, before the try is given up: others wait for the lock meanwhile. */
+/** After so many looks at a file that is being written all the time, the try is given up: others wait for the lock meanwhile. */
 const MAX_LOOKS = 5
 
 /**
@@ -106,7 +106,7 @@ const isSameStamp = (a, b) =>
   a.ctimeNs === b.ctimeNs
 
 /**
- * A stamp that any later write must change: taken at least a tick of the kernel's clock after the last one.
+ * A stamp that any later write must change: taken at least a tick of the kernel's clock after the last write.
  *
  * @param {string} path
  * @param {import('../support/clock.js').Clock} clock
@@ -185,7 +185,7 @@ class MailboxCopier {
       try {
         staged.push(await this.#stage(source, path, (await stat(source)).size))
       } catch (error) {
-        // Drained since it was listed, and in mail.db, which comes later; or set aside, which is looked at later, too.
+        // Since it was listed, it was drained into mail.db, which is copied later; or set aside, where is looked later, too.
         if (errorCodeOf(error) !== 'ENOENT') throw error
       }
     }
@@ -259,8 +259,8 @@ class MailboxCopier {
   }
 
   /**
-   * Nobody has it open, and nobody can while the lock is held: its state is taken then, with the `-wal` that a crash may
-   * have left. `mail.db` itself is read without the lock, so that a login waits for nothing; what that login writes goes
+   * Nobody has the mailbox open, and nobody can while the lock is held: its stamp is taken then, and the `-wal` that a crash
+   * may have left. `mail.db` itself is read without the lock, so that a login waits for nothing; what that login writes goes
    * into a `-wal`.
    *
    * @returns {Promise<Omit<MailboxCopy, 'spool'> | null>}
@@ -277,7 +277,7 @@ class MailboxCopier {
       const log = await settledStamp(`${this.path}-wal`, clock)
       if (log !== null && log.size > 0) {
         wal.push(await this.#stage(`${this.path}-wal`, `${MAIL_FILE}-wal`, log.size))
-        // Begun anew meanwhile, it would be the beginning of an old log and the rest of a new one.
+        // A log that was begun anew meanwhile would be copied as the beginning of the old one and the rest of the new one.
         if (!isSameStamp(log, await findStamp(`${this.path}-wal`))) return null
       } else if (isSameStamp(previousStamp, before)) return { mailbox: null, stamp: before }
       else await this.#requireSane(before.size)
@@ -290,8 +290,8 @@ class MailboxCopier {
   }
 
   /**
-   * What is plainly no mailbox, for instance a file that a crash of the file system has emptied, must not become the last
-   * backup of it. With a `-wal`, that may have what is missing.
+   * A file that is plainly no mailbox, for instance because a crash of the file system has emptied it, must not become the last
+   * backup of one. If there is a `-wal`, it may have what is missing.
    *
    * @param {number} size - of `mail.db`, bytes
    * @throws {MailError} ACCOUNT_DAMAGED

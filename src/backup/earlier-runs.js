@@ -60,7 +60,7 @@ async function readLast({ repository, clock, logger }) {
 }
 
 /**
- * A manifest that was damaged must not be the end of all backups: it only spares work.
+ * A manifest that is damaged must not be the end of all backups: without it there is only more work.
  *
  * @template T
  * @param {import('../telemetry/logger.js').Logger} logger

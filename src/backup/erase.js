@@ -60,6 +60,6 @@ async function believedTime({ repository, config, clock }) {
   const last = inOrder(await repository.listGenerations(), nowMs).at(-1)
   if (last === undefined) return nowMs
   const lastMs = generationTimeMs(last)
-  // After a time when the clock was ahead, those of that time say nothing.
+  // A run that was dated while the clock was ahead says nothing.
   return lastMs > nowMs ? nowMs : Math.min(nowMs, overdueAt(lastMs, config.backup) + DAY_MS)
 }

@@ -28,7 +28,7 @@ export async function findDeleted({ repository, names, search }) {
       if (found && generation.accounts.some(({ id }) => id === found.account.id))
         return { generation, found }
     } catch (error) {
-      // Backups before a change of the recovery key open with the key of then.
+      // A backup from before a change of the recovery key opens only with the old key.
       if (!isMailError(error, 'RECOVERY_KEY_REJECTED') && !isMailError(error, 'BACKUP_DAMAGED'))
         throw error
       failure ??= error

@@ -4,7 +4,7 @@
  */
 import { generationTimeMs } from './repository.js'
 
-/** How far two clocks may differ that are both taken for right, ms. */
+/** Two clocks that differ by at most so many ms are both taken for right. */
 const SLACK_MS = 24 * 60 * 60 * 1000
 
 /**

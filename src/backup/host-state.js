@@ -76,7 +76,7 @@ export async function requireTarget(data, repository) {
 }
 
 /**
- * A host that was restored has an id of its own; the first one's is that of the backups.
+ * A host that was restored has an id of its own; that of the first host is the repository's.
  *
  * @param {HostState} state
  * @param {RepositoryMarker} marker

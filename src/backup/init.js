@@ -27,7 +27,7 @@ import { makeRecoveryKey, requireRecipient } from './sealed.js'
  *   BACKUP_EXISTS; BACKUP_RUNNING; CONFIG_INVALID
  */
 export function initBackups(input) {
-  // Of two at once each would show a key, and one of these would open nothing.
+  // Two at once would each show a key, and one of the keys would open nothing.
   return withBackupLock(input.data, () => initAlone(input))
 }
 
@@ -51,7 +51,7 @@ async function initAlone({ data, repository, clock, recipient, showKey }) {
   if (!marker) await requireOwnPlace(data, repository.target)
   if (recipient !== undefined) await requireRecipient(recipient)
 
-  // The state of before: a second target of the same host, for the same recovery key.
+  // With a state from before, this is a second target of the same host, for the same recovery key.
   const made = recipient === undefined && !state ? await makeRecoveryKey() : null
   if (made) await showKey(made.recoveryKey)
   const next = {

@@ -1,7 +1,7 @@
 /**
  * What a host remembers of the jobs that follow a backup: what the last prune and the last rehearsal failed at, and which
- * accounts of the backups no rehearsal can restore. Of each place by itself: what is well in one says nothing of another. In a
- * file of its own, so that no bound of the audit log loses it.
+ * accounts of the backups no rehearsal can restore. Each place has its own results: what is well in one says nothing of another.
+ * They are in a file of their own, so that no bound of the audit log loses them.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ async function readAll(data) {
   try {
     return JSON.parse(await readFile(resultsFile(data), 'utf8'))
   } catch {
-    // None yet; or one that cannot be read, which must not end a backup: the next job finds the same again.
+    // There is no file yet; or it cannot be read, which must not end a backup: the next job finds the same troubles again.
     return {}
   }
 }

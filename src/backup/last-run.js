@@ -4,7 +4,7 @@
 import { MailError } from '../errors.js'
 import { generationTimeMs } from './repository.js'
 
-/** Runs of which this host's record is looked through. */
+/** At most so many of this host's last runs are looked through. */
 export const MAX_RUNS = 500
 
 /** A generation's name tells the second in which it began. */

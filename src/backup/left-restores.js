@@ -11,7 +11,7 @@ export const STAGED = 'restore-'
 
 /**
  * @param {string} folder - the account's; no restore of it is under way
- * @param {string | undefined} kept - what is asked for
+ * @param {string | undefined} kept - name of the staged folder that a restore still asks for
  */
 export async function removeStaged(folder, kept) {
   await removeAll(folder, (name) => name.startsWith(STAGED) && name !== kept)
@@ -38,7 +38,7 @@ export async function removeLeftRestores({ directory, logger }) {
     try {
       await work()
     } catch (err) {
-      // It takes room, and no more: what can be backed up is.
+      // What is left takes room, and does no other harm: the backup goes on.
       logger.warn({ err }, 'what restores have left could not be removed')
     }
   }

@@ -17,7 +17,7 @@ export class Marks {
   objects = new Set()
   /** @type {Map<string, number>} bytes of each pack that are needed */
   packs = new Map()
-  /** @type {Map<string, Map<string, SnapshotPointer>>} of each account, by their place: the same may lie in two packs */
+  /** @type {Map<string, Map<string, SnapshotPointer>>} by account, then by place: the same snapshot may lie in two packs */
   snapshots = new Map()
 
   /** @param {AccountEntry[]} entries */

@@ -18,7 +18,7 @@ import { sha256 } from './staging.js'
  * @typedef {import('./snapshot-format.js').Unit & { file: SnapshotFile, isLast: boolean }} FileUnit
  */
 
-/** Read from a pack in one request, where units lie one after the other, bytes. */
+/** At most so many bytes are read from a pack in one request, where units lie one after the other. */
 const RANGE_BYTES = 4 * 1024 * 1024
 
 /**
@@ -122,7 +122,7 @@ export async function materialize({ target, snapshot, folder, wants = () => true
 /**
  * @param {ReturnType<typeof readUnits>} units - one file after the other
  * @param {string} folder - the one that their paths are relative to
- * @returns {Promise<Set<string>>} it and the folders in it that have files now; the files are on the disk
+ * @returns {Promise<Set<string>>} `folder`, and the folders in it that have files now; the files are on the disk
  */
 async function writeUnits(units, folder) {
   const folders = new Set([folder])

@@ -40,8 +40,8 @@ export async function restoreAsNewAccount({
   const domainFolder = dirname(folder)
   const staged = join(domainFolder, `${accountId}${UNFINISHED}`)
   try {
-    // A restore of another backup may have been killed here: its log, or its waiting mail, would become part of this one.
-    // What was to be another account takes room for nothing, and no other restore is under way: one runs at a time on a host.
+    // A restore of another backup may have been killed here: its log, or its waiting mail, would become part of this one. What
+    // a killed restore of another account has left only takes room; no restore is under way, because a host runs one at a time.
     await makeFolderDurably(domainFolder)
     await removeStagedNew(domainFolder)
     await requireEnough(domainFolder, entry.bytes)

@@ -30,8 +30,8 @@ async function realPathOf(path) {
 const isWithin = (path, folder) => path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 
 /**
- * What happens to the data folder happens to backups in it; in its `tmp` the next run would take them for what a killed one
- * left. Around it, a prune removes what no backup needs, and a data folder called `packs` is that.
+ * What happens to the data folder happens to backups in it; and in its `tmp` the next run would take them for what a killed
+ * one left. Where the data folder lies in the target, a prune could remove it: one called `packs` is needed by no backup.
  *
  * @param {string} data - the data folder
  * @param {import('./targets/target.js').BackupTarget} target - without backups so far

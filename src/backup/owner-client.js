@@ -16,10 +16,10 @@ import { isSocketName, onJsonLine, writeJsonLine } from './owner-protocol.js'
 /** How long an answer may take, ms: a freeze waits up to 10 s for a quiet moment, a close for sessions to end. */
 const ANSWER_MS = 60_000
 
-/** A process that lives says so at once. One that says nothing for so long hangs, or somebody has stopped it, ms. */
+/** A process that lives says so at once. One that says nothing for so many ms hangs, or somebody has stopped it. */
 const SIGN_MS = 5_000
 
-/** One that was silent before is given less, ms: it is looked for again for each mailbox of the host. */
+/** A process that was silent before is given only so many ms: it is asked again for each mailbox of the host. */
 const SIGN_AGAIN_MS = 200
 
 /** @type {Set<string>} sockets of processes that were silent the last time */
@@ -91,8 +91,8 @@ export class Owner {
 }
 
 /**
- * Connects to every process that listens and lives. What a killed one left is removed; of one that hangs, the mailboxes that
- * it has open stay locked, and nobody waits for it at those of all others.
+ * Connects to every process that listens and lives. The socket of a killed one is removed. The mailboxes that a hanging one
+ * has open stay locked; for all other mailboxes, nobody waits for it.
  *
  * @param {string} runFolder - `<data>/run`
  * @returns {Promise<Owner[]>} the caller closes each
@@ -129,7 +129,7 @@ async function connectOne(path) {
     socket.destroy()
     const code = errorCodeOf(error)
     if (code === 'ECONNREFUSED') await rm(path, { force: true })
-    // The last one: it has ended while it was asked.
+    // ECONNRESET: the process has ended while it was asked.
     if (code === 'ECONNREFUSED' || code === 'ENOENT' || code === 'ECONNRESET') return null
     throw error
   }
@@ -142,7 +142,7 @@ async function connectOne(path) {
  */
 async function unlessSilent(path, owner) {
   const timeoutMs = silent.has(path) ? SIGN_AGAIN_MS : SIGN_MS
-  // One of an earlier release does not know the question, and says that.
+  // A process of an earlier release does not know the question, and says so: that is an answer, too.
   const answer = await owner.ask({ op: 'ping' }, timeoutMs)
   if (answer === 'broken') silent.add(path)
   else silent.delete(path)

@@ -61,12 +61,12 @@ export async function listenForBackups({ runFolder, findStore, closeMailbox, rin
         if (socket.writable) writeJsonLine(socket, { state })
       })
     })
-    // Whoever asked is gone, and what it froze means nothing to anybody.
+    // The asking process is gone, and what it froze means nothing to anybody.
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
       sockets.delete(socket)
       last
-        // Whatever an answer came to: what was frozen would stand still for as long as was asked.
+        // Even if an answer failed: what is not released would stay frozen for as long as was asked.
         .catch(() => {})
         .then(() => Promise.all([...tokens].map((token) => freezer.release(token))))
         .catch((err) => {
@@ -74,11 +74,11 @@ export async function listenForBackups({ runFolder, findStore, closeMailbox, rin
         })
     })
   })
-  // In a worker of node:cluster any other would belong to its primary, and outlive the worker.
+  // `exclusive`: in a worker of node:cluster the socket would else belong to the primary, and outlive the worker.
   server.listen({ path: temporary, exclusive: true })
   await once(server, 'listening')
   server.unref()
-  // Whoever asks removes sockets at which nobody listens, and for a moment nobody listens at a new one.
+  // Under another name at first: a backup removes sockets at which nobody listens, as nobody does at a new one for a moment.
   await rename(temporary, path)
   return {
     path,

@@ -26,13 +26,13 @@
 /** Sockets of this kind, among what else may lie in the folder. */
 const NAME = /^owner-\d+-[0-9a-f]+\.sock$/
 
-/** Longer than any question or answer, bytes: who sends more without a line's end is no part of this program. */
+/** More bytes than any question or answer has: whoever sends more without a line's end is no part of this program. */
 const MAX_LINE_BYTES = 4096
 
 /** A freeze lives this long without being renewed, ms: what a backup that hangs can cost the `-wal`. */
 export const HOLD_MS = 60_000
 
-/** It is renewed this often, ms. */
+/** A freeze is renewed this often, ms. */
 export const RENEW_MS = 15_000
 
 /**

@@ -9,7 +9,7 @@ import { newPackName, packObject } from './repository.js'
 /** A pack is stored once it has grown to this, bytes: few requests, and no long wait where one is repeated. */
 const PACK_BYTES = 32 * 1024 * 1024
 
-/** Packs that wait to be stored; reading goes on meanwhile, but not further. */
+/** At most so many packs wait to be stored while reading goes on: then reading waits, too. */
 const MAX_WAITING = 2
 
 /**
@@ -91,7 +91,7 @@ export class PackWriter {
     try {
       await pack.handle.close()
     } catch (error) {
-      // Others have units in it too, not only whoever is told now.
+      // Noted for later calls: other accounts have units in this pack, too.
       this.#failure = error
       throw error
     }

@@ -41,7 +41,7 @@ export async function openPastAccount({ services, account, entry, keys, secret }
 /**
  * @param {DirectoryPort} directory
  * @param {AccountKeys} keys
- * @returns {DirectoryPort} that knows the credentials of then
+ * @returns {DirectoryPort} that knows the account's credentials as of the backup
  */
 function directoryOfThen(directory, { rows }) {
   return {

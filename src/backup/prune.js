@@ -29,10 +29,10 @@ import { withBackupLock } from './scratch.js'
 /** A pack of which less than this share is needed is written anew. */
 const THIN_SHARE = 0.5
 
-/** Runs that a list of objects may not know of yet. */
+/** So many of this host's last runs are looked up by name: a list of objects may not have them yet. */
 const LAST_RUNS = 3
 
-/** Smaller packs are not worth a request more. */
+/** Packs of fewer bytes are not written anew: they are not worth another request. */
 const MIN_THIN_BYTES = 64 * 1024
 
 /**
@@ -78,7 +78,7 @@ async function pruneAlone({ repository, config, clock, logger, isDryRun = false,
       }
     }
   }
-  // Without any backup, what is there may be of the first one, which goes on with it.
+  // Without any backup, the objects may be of a first run that was not finished: the next one goes on with them.
   if (names.length > 0)
     await sweep({
       repository,
@@ -132,7 +132,7 @@ async function listAll(repository, { config, clock, logger }) {
       const name = String(detail?.['generation'])
       if (!names.includes(name) && (await isThere(repository, name))) names.push(name)
     }
-    // The others of before may have been pruned.
+    // Only the last run is required: earlier ones may have been pruned.
     const { label } = repository.target
     requireRun(names, lastRunIn(runs, { label, nowMs: clock.nowMs() }) ?? '')
   } finally {
@@ -144,7 +144,7 @@ async function listAll(repository, { config, clock, logger }) {
 /**
  * @param {string[]} names - of generations
  * @param {string} last - the name of this host's last run; '' where it knows of none
- * @throws {MailError} BACKUP_DAMAGED where neither it nor a later one is there: whatever has taken it away may have taken others
+ * @throws {MailError} BACKUP_DAMAGED where neither `last` nor a later one is there: what has removed it may have removed others
  */
 function requireRun(names, last) {
   if (names.some((name) => name >= last) || last === '') return

@@ -3,10 +3,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** What may pass at once after a pause, seconds' worth. */
+/** After a pause, the bytes of so many seconds may pass at once. */
 const BURST_SECONDS = 0.25
 
-/** Bytes a second; 0 means no limit. */
+/** Lets so many bytes pass a second; 0 means no limit. */
 export class RateLimit {
   #bytesPerSecond
   /** When what has passed so far will have been allowed to pass, ms of the monotonic clock. */

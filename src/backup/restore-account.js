@@ -24,7 +24,7 @@ import { readSnapshot } from './snapshot-store.js'
 /** How often the owners are asked to close the mailbox: a mail program may be back at once. */
 const CLOSE_TRIES = 5
 
-/** How long each time the lock is waited for, ms. */
+/** Each time, the lock is waited for so long, ms. */
 const LOCK_WAIT_MS = 6_000
 
 /**
@@ -54,12 +54,12 @@ export async function restoreAccount({
 }) {
   const entry = requireEntry(generation, account.id)
   await requireSameKey(directory, account, entry.keyEpoch)
-  // Somebody may have removed it.
+  // Somebody may have removed the account's folder.
   await makeFolderDurably(account.folder)
   const earlier = await directory.findRestore(account.id)
   // A restore that was killed amid its switch may have left no mailbox in place, and this one might still be called off.
   if (earlier?.state === 'switching') await settleSwitch({ directory, account, timeoutMs })
-  // As large as the mailbox, and no other restore is under way: one runs at a time on a host.
+  // What killed restores left is as large as the mailbox. No other one is under way: a host runs one at a time.
   await removeStaged(account.folder, earlier?.staged)
   await requireEnough(account.folder, entry.bytes)
   const name = `${generation.name}-${randomBytes(4).toString('hex')}`
@@ -100,7 +100,7 @@ export async function restoreAccount({
 }
 
 /**
- * Before anything is fetched; asked again as it is asked for (`beginRestore`).
+ * Checked before anything is fetched, and once more by `beginRestore`.
  *
  * @param {DirectoryPort} directory
  * @param {Account} account

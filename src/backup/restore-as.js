@@ -1,6 +1,6 @@
 /**
- * A mailbox of a backup as an account of its own, beside the one that it was taken of. Each credential is bound to its
- * account, so that this needs the user's password; the new account has the same one.
+ * A mailbox of a backup as an account of its own, beside the one that was backed up. Each credential is bound to its account:
+ * so this needs the user's password, and the new account has the same one.
  */
 import { newId } from '../accounts/credential.js'
 import { makeFirstKeys, mailboxFolder, requireNewAddress } from '../accounts/provision.js'

@@ -85,7 +85,7 @@ class HostRestore {
     try {
       // So is the pepper file, which would stand in the way only at the end.
       await isPepperThere(this.options.config.auth.pepperFile, pepper)
-      // The lock makes folders, which a folder of somebody else's is to be spared.
+      // Before the lock, which makes folders: somebody else's folder is to be spared them.
       await this.#look()
       return await withBackupLock(this.data, () => this.#place({ directory, pepper, marker }))
     } finally {
@@ -104,7 +104,7 @@ class HostRestore {
     const { generation, recoveryKey, config } = this.options
     const { pepperFile } = config.auth
     const { state, unfinished } = await this.#look()
-    // All but the removal of the mark was done.
+    // An earlier run has done everything but the removal of the mark.
     if (state === 'placed') return await this.#finish()
     for (const name of unfinished) await rm(join(this.data, name))
     await writeFileDurably(join(this.data, MARK), JSON.stringify({ generation: generation.name }))
@@ -224,7 +224,7 @@ class HostRestore {
       await directory.completeAccount(entry.id, { keys, cipher, generation: generation.name })
       return null
     } catch (err) {
-      // The recovery key has opened the directory: keys that it does not open are these keys' own trouble.
+      // The recovery key has opened the directory: if it does not open the account's keys, the trouble is theirs.
       if (!isMailError(err, 'BACKUP_DAMAGED') && !isMailError(err, 'RECOVERY_KEY_REJECTED'))
         throw err
       logger.error({ err, accountId: entry.id }, 'an account could not be restored')

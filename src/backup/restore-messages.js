@@ -13,7 +13,7 @@ import { storedMailboxName } from '../store/mailbox-name.js'
  */
 
 /** Messages of one transaction. */
-const BATCH = 50
+const BATCH_MESSAGES = 50
 
 /** \Deleted does not come back: who asks for a message wants it. */
 const LEFT_OUT = new Set(['\\deleted'])
@@ -28,7 +28,7 @@ function normalId(text) {
 }
 
 /**
- * Subscribed: many clients show no other.
+ * Makes the mailbox if it is missing, subscribed: many clients show no other.
  *
  * @param {AccountStore} store
  * @param {string} name
@@ -65,8 +65,8 @@ export async function restoreMessages({ from, to, wanted, into, onProgress = () 
     try {
       const target = `${into}/${name}`
       const uids = [...view.uids.subarray(0, view.length)]
-      for (let at = 0; at < uids.length; at += BATCH) {
-        const found = await from.readMessages(view.mailboxId, uids.slice(at, at + BATCH), {
+      for (let at = 0; at < uids.length; at += BATCH_MESSAGES) {
+        const found = await from.readMessages(view.mailboxId, uids.slice(at, at + BATCH_MESSAGES), {
           row: true,
           search: messageId !== null
         })

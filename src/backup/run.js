@@ -61,10 +61,10 @@ import { StoredObjects } from './stored-objects.js'
  * @property {(progress: BackupProgress) => void} [onProgress]
  */
 
-/** How often a run that is killed can lose what it has done, ms. */
+/** A run saves how far it has come this often, ms: one that is killed loses no more. */
 const SAVE_EVERY_MS = 60_000
 
-/** Rounds after which accounts that still change their keys are left as failed. */
+/** After so many rounds, accounts that still change their keys are left as failed. */
 const MAX_ROUNDS = 5
 
 /** Errors that are not one mailbox's: the run ends. */
@@ -192,7 +192,7 @@ class BackupRun {
   #noteDone({ id, address }, error, bytesBefore) {
     if (error) this.#fail(id, address, error)
     this.#progress.accounts += 1
-    // Of a mailbox that has not changed nothing is read, and it is done all the same.
+    // A mailbox that has not changed is not read, and is done all the same.
     this.#progress.bytes = bytesBefore + (this.#sizes.get(id) ?? 0)
     this.#tell()
   }
@@ -226,7 +226,7 @@ class BackupRun {
     } catch (cause) {
       const error = toMailError(cause)
       if (FATAL.has(errorCodeOf(error))) throw error
-      // Without its files, a mailbox that was deleted or made anew under the copy looks like a damaged one.
+      // A mailbox that was deleted or made anew during the copy has lost its files, and looks like a damaged one.
       const now = await directory.findAccount(copied.id)
       const isOvertaken = now !== null && now.folder !== copied.folder
       if (isOvertaken) return new MailError('BUSY', { detail: 'it was made anew', cause: error })
@@ -311,7 +311,7 @@ class BackupRun {
     await this.packs.flush()
     const name = await repository.newName(this.startedAtMs)
     const sealed = { target, recipient }
-    // One that was copied, and failed when it was copied once more, is one of the failed.
+    // An account that was copied, and failed when it was copied once more, is one of the failed.
     const done = new Map([...this.#done].filter(([id]) => !this.#failed.has(id)))
     const previous = this.#previous
     const entries = await storeKeys({ ...sealed, snapshot, stored, done, previous })

@@ -37,7 +37,7 @@ export async function withBackupLock(data, work) {
     try {
       await rm(scratch, { recursive: true, force: true })
     } finally {
-      // What cannot be removed goes with the next run, which this process must not keep out.
+      // The next run removes what could not be removed now: this process must not keep that run out.
       lock.release()
     }
   }

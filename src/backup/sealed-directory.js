@@ -16,7 +16,7 @@ import { parseKeys, prepareRestoredDirectory } from '../accounts/directory-snaps
  * @typedef {object} FoundAccount
  * @property {Account} account
  * @property {string[]} aliases
- * @property {string | null} ownTenant - that it was given to; null where its domain's is its tenant
+ * @property {string | null} ownTenant - the tenant that it was given to; null where its tenant is its domain's
  */
 
 /**
@@ -75,7 +75,7 @@ export async function findInSealedDirectory({
   )
   try {
     prepareRestoredDirectory(scratchFile)
-    // Brought to the schema of today on the way.
+    // `openDirectory` also brings it to the schema of today.
     const directory = openDirectory({ path: scratchFile, dataFolder, clock, logger })
     try {
       const account = await directory.findByAddress(address)

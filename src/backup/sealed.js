@@ -110,7 +110,7 @@ export class RecoveryKey {
   async open(sealed) {
     try {
       const clear = await this.#decrypter.decrypt(sealed)
-      // Copied, it would stay where the library has put it, and a second time in Node's pool.
+      // A copy would leave the plaintext where the library has put it, and put it into Node's pool as well.
       return Buffer.from(clear.buffer, clear.byteOffset, clear.byteLength)
     } catch (cause) {
       throw new MailError('RECOVERY_KEY_REJECTED', { cause })

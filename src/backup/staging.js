@@ -12,7 +12,7 @@ import { writeAll } from '../support/write-all.js'
 import { UNIT_BYTES, unitCount } from './snapshot-format.js'
 import { HASH_BYTES } from './unit-table.js'
 
-/** Units read at a time. */
+/** Units that are read at a time. */
 const READ_UNITS = 16
 
 /**

@@ -1,6 +1,6 @@
 /**
- * What of a run is sealed to the operator's recovery key: the keys of each account, the directory, the pepper. What is
- * the same as in an earlier run, for the same recipient, is not stored again.
+ * Stores what a run seals to the operator's recovery key: the keys of each account, the directory, the pepper. Keys and pepper
+ * that are the same as in an earlier run, for the same recipient, are not stored again.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ import { sealBytes, sealFile } from './sealed.js'
 /**
  * @param {Sealed & { snapshot: DirectorySnapshot, stored: import('./stored-objects.js').StoredObjects,
  *   done: Map<string, AccountEntry>, previous: Map<string, AccountEntry> }} input - `done`: of this run, by account
- * @returns {Promise<AccountEntry[]>} of this run; for an account that failed, of the last one, with the keys of then
+ * @returns {Promise<AccountEntry[]>} of this run; for an account that failed, that of the last run, with the keys of then
  */
 export async function storeKeys({ target, recipient, snapshot, stored, done, previous }) {
   /** @type {AccountEntry[]} */
@@ -43,8 +43,8 @@ export async function storeKeys({ target, recipient, snapshot, stored, done, pre
 }
 
 /**
- * @param {Sealed & { snapshot: DirectorySnapshot, name: string, scratchFolder: string }} input - the snapshot's keys have
- *   been stored: here it loses them; `name`: of the generation
+ * @param {Sealed & { snapshot: DirectorySnapshot, name: string, scratchFolder: string }} input - `snapshot`: loses its keys
+ *   here, which have been stored; `name`: of the generation
  * @returns {Promise<string>} its object
  */
 export async function storeDirectory({ target, recipient, snapshot, name, scratchFolder }) {
@@ -64,7 +64,7 @@ export async function storePepper({ target, recipient, path }) {
   const pepper = await readFile(path)
   try {
     const object = `${PREFIXES.pepper}${keysName(`${recipient}\n${pepperIdOf(pepper)}`)}.age`
-    // Also where it was emptied: a full disk of the target may have done that.
+    // `size` is 0 where a full disk of the target has emptied the object: that is stored again as well.
     if (!(await target.size(object))) await target.put(object, await sealBytes(pepper, recipient))
     return object
   } finally {

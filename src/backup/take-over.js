@@ -17,7 +17,7 @@ export function takeOverBackups({ data, repository }) {
   return withBackupLock(data, async () => {
     const { state, marker } = await requireTarget(data, repository)
     if (makesBackups(state, marker)) return false
-    // One for all places that this host has its backups in. Where it cannot be written there, nothing has changed.
+    // One id for all places of this host's backups. Where the marker cannot be written, nothing has changed.
     const hostId = state.hostId ?? randomBytes(16).toString('hex')
     await repository.writeMarker({ ...marker, hostId })
     if (state.hostId === undefined) await writeHostState(data, { ...state, hostId })

@@ -53,7 +53,7 @@ class Verifier {
   }
 
   /**
-   * What a prune drops or moves while it is looked at is no damage: where anything is found, the manifest is read again.
+   * What a prune drops or moves while this looks at it is no damage: where a problem is found, the manifest is read again.
    *
    * @param {string} name - of a generation
    */
@@ -102,7 +102,7 @@ class Verifier {
   /** @param {AccountEntry} entry */
   async #verifyAccount(entry) {
     const { target } = this.repository
-    // Of an account that was deleted and erased, no object is left.
+    // The keys of an account that was deleted and erased are gone on purpose.
     const isErased = (await this.#size(entry.keys)) === null && (await this.#isErased(entry.id))
     if (!isErased) await this.#requireObject(entry.keys)
     const place = placeKey(entry.snapshot)
@@ -151,7 +151,7 @@ class Verifier {
     return (await objects[Symbol.asyncIterator]().next()).done === true
   }
 
-  /** @returns {Promise<Set<string>>} ids; what is erased was deleted before the newest backup */
+  /** @returns {Promise<Set<string>>} ids of the accounts in the newest backup; one that is erased was deleted before that */
   async #listLiving() {
     const names = await this.repository.listGenerations()
     const newest = inOrder(names, this.clock.nowMs()).at(-1)

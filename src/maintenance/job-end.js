@@ -15,7 +15,7 @@ import { nextState } from './job.js'
  * @typedef {Omit<JobOutcome, 'result'> & { result: JobOutcome['result'] | 'failed', code: string | null }} JobEnd
  */
 
-/** What passes by itself, and says nothing about the mailbox: the job is gone on with later. */
+/** Codes of failures that pass by themselves, and say nothing about the mailbox: the job is gone on with later. */
 const PASSING_CODES = new Set(['BUSY', 'SHUTTING_DOWN', 'ACCOUNT_NOT_FOUND'])
 
 /**
@@ -32,7 +32,7 @@ export async function attempt({ logger, directory }, { account, job }, work) {
     return { ...(await work()), code: null }
   } catch (error) {
     const accountId = account.id
-    // What needs the mailbox alone may come to it after a rekey or a deletion.
+    // A job that needs the mailbox alone may begin after a rekey or a deletion.
     const err = await unlessOvertaken(directory, account, error)
     const code = err instanceof MailError ? err.code : errorCodeOf(err) || 'UNEXPECTED'
     if (PASSING_CODES.has(code)) return { result: 'stopped', code, note: code }

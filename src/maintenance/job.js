@@ -29,7 +29,7 @@ import { createHash } from 'node:crypto'
  * @property {string} name
  * @property {(settings: Settings) => number} intervalMs - after a good end it is due again; 0: at every occasion;
  *   Infinity: never
- * @property {boolean} [isHeavy] - within the configured hours only, unless it is a week overdue
+ * @property {boolean} [isHeavy] - whether it runs within the configured hours only, unless it is a week overdue
  * @property {(context: JobContext) => Promise<string | null>} [wants] - a cheap look whether there is anything to do, and
  *   why; null for no
  * @property {(context: JobContext) => Promise<JobOutcome>} run
@@ -40,7 +40,7 @@ export const DAY_MS = 24 * 60 * 60 * 1000
 /** A heavy job that is overdue by this much waits for no hour. */
 const OVERDUE_MS = 7 * DAY_MS
 
-/** Intervals vary by this part, up and down, so that the mailboxes of a fleet do not all come at once. */
+/** Intervals vary by at most this part of them, up and down, so that the mailboxes of a fleet do not all come at once. */
 const SPREAD = 0.2
 
 /** First pause after a failure; each further one is four times as long … */
@@ -51,7 +51,7 @@ const MAX_RETRY_MS = DAY_MS
 /** A job that gave way is tried again after this. */
 const STOPPED_RETRY_MS = 5 * 60 * 1000
 
-/** One that was skipped for lack of memory or room, after this. */
+/** A job that was skipped for lack of memory or room is tried again after this. */
 const SKIPPED_RETRY_MS = 6 * 60 * 60 * 1000
 
 /** @type {MaintenanceState} */
@@ -105,7 +105,7 @@ const isToCome = (timeMs, nowMs, longestMs) => timeMs > nowMs && timeMs - nowMs 
  */
 export function isDue(job, { state, account, settings, nowMs, isRequested }) {
   const setMs = job.intervalMs(settings)
-  // Where one failed that has been switched off since, or stands for damage that was met, a good end clears the record.
+  // A failed job that has been switched off since, or stands for damage that was met, still runs: a good end clears the record.
   if (setMs === Infinity && state.failures === 0) return false
   if (isRequested) return true
   const intervalMs = setMs === Infinity ? 0 : setMs

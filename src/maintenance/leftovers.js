@@ -1,6 +1,6 @@
 /**
- * At the start of the server: removes what was left behind by those that were killed, their sockets, half-written deliveries in
- * every account's spool and half-written copies of mailbox files. Needs no key. In the background, one account at a time.
+ * At the start of the server: removes what killed processes have left, their sockets, half-written deliveries in every account's
+ * spool and half-written copies of mailbox files. Needs no key. In the background, one account at a time.
  */
 import { join } from 'node:path'
 import { isMailError } from '../errors.js'
@@ -12,7 +12,7 @@ import { cleanSpoolLeftovers } from '../delivery/spool.js'
 import { removeAbandonedSockets } from '../support/unix-socket.js'
 
 /** Accounts that are asked for at once: a list of all of them would hold up the event loop of a server that has just begun. */
-const PAGE = 200
+const PAGE_ACCOUNTS = 200
 
 /**
  * @param {import('../accounts/services.js').AccountServices['directory']} directory
@@ -20,10 +20,10 @@ const PAGE = 200
  */
 async function* allFolders(directory) {
   for (let afterId = '', isMore = true; isMore;) {
-    const page = await directory.pageFolders({ afterId, limit: PAGE })
+    const page = await directory.pageFolders({ afterId, limit: PAGE_ACCOUNTS })
     yield* page
     afterId = page.at(-1)?.id ?? ''
-    isMore = page.length === PAGE
+    isMore = page.length === PAGE_ACCOUNTS
   }
 }
 
@@ -49,7 +49,7 @@ export function cleanLeftovers({ services }) {
         removed += await cleanSpoolLeftovers({ spoolFolder: join(folder, 'spool'), clock })
         removed += await cleanCopy(folder)
       } catch (err) {
-        // What lies about longer does no harm; the other accounts are looked at all the same.
+        // Leftovers that stay do no harm; the other accounts are looked at all the same.
         logger.warn({ accountId: id, err }, 'leftovers could not be removed')
       }
     }

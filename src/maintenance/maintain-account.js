@@ -20,7 +20,7 @@ import { runJobs } from './run-jobs.js'
  * @typedef {import('../accounts/directory-port.js').MaintenanceRun} MaintenanceRun
  */
 
-/** How long compaction waits for the last opener to go, ms: a session that lingers does so for a minute. */
+/** Compaction waits at most so many ms for the last opener to go: a session that lingers would do so for a minute. */
 const COMPACT_WAIT_MS = 5_000
 
 /**
@@ -62,7 +62,7 @@ async function maintain(request) {
   let workAlone = null
   const { signal } = new AbortController()
   try {
-    // Who was in the midst of a long message when the mailbox was open last is no longer.
+    // Nobody still reads the long messages that were being read when the mailbox was last open.
     if (isAlone) await store.upkeep.forgetReaders()
     if (request.isReindexed) await store.upkeep.emptyIndex()
     await runJobs({ services, account, store, resources, signal, isForced: true, jobs, onRun })

@@ -10,10 +10,10 @@ import { freeMemory } from '../support/free-memory.js'
  * @property {(folder: string) => Promise<number>} freeDiskBytes
  */
 
-/** What must be left of memory and disk besides, bytes. */
+/** So many bytes of memory and of disk must be left besides. */
 const RESERVE_BYTES = 128 * 1024 * 1024
 
-/** Pages are copied with their free parts, and SQLite needs some memory itself. */
+/** Factor of what the work is said to take: pages are copied with their free parts, and SQLite needs some memory itself. */
 const MARGIN = 1.2
 
 /**
@@ -22,7 +22,7 @@ const MARGIN = 1.2
  * @param {string} work.folder - of the account
  * @param {number} work.memoryBytes
  * @param {number} work.diskBytes
- * @returns {Promise<string | null>} why there is no room for it
+ * @returns {Promise<string | null>} why there is no room for it; null: there is
  */
 export async function whatIsMissing(resources, { folder, memoryBytes, diskBytes }) {
   const withMargin = (/** @type {number} */ bytes) => bytes * MARGIN + RESERVE_BYTES

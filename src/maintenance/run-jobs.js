@@ -53,7 +53,7 @@ export async function runJobs(request) {
   }
   clearUnwanted({ services, account, store, states })
   await recordSpace(request)
-  // What a failing disk has cut short is still to be done.
+  // A run that a failing disk has cut short leaves the request standing.
   if (requestedAtMs !== null && !signal.aborted && !store.hasFailed)
     await directory.finishMaintenanceRequest(account.id, requestedAtMs)
   return runs
@@ -89,7 +89,7 @@ async function runJob(job, { context, services, state }) {
 }
 
 /**
- * So that operators see how much of each mailbox is free without any key.
+ * Records figures by which operators see, without any key, how much of each mailbox is free.
  *
  * @param {RunRequest} request
  */
@@ -99,7 +99,7 @@ async function recordSpace({ services, account, store }) {
     const space = spaceFigures(await store.upkeep.readSpace())
     directory.recordMaintenance({ accountId: account.id, atMs: clock.nowMs(), space })
   } catch (error) {
-    // The store has been given up or is being closed; the figures of the last time stay.
+    // The store has been given up or is being closed: the figures of the last run stay.
     if (!(error instanceof MailError)) throw error
   }
 }

@@ -21,7 +21,7 @@ import { runJobs } from './run-jobs.js'
  * @property {Account} account
  * @property {AccountStore} store
  * @property {number} seenWrites - of the store when the last run ended; -1 before the first
- * @property {number} lookAgainAtMs - by the monotonic clock: even if nobody writes, timed jobs fall due
+ * @property {number} lookAgainAtMs - by the monotonic clock, also if nobody has written: timed jobs fall due
  * @property {AbortController | null} run - that waits or is under way
  * @property {Promise<void>} ended - settles when that run has
  *
@@ -37,13 +37,13 @@ import { runJobs } from './run-jobs.js'
 /** Time between two looks at the open mailboxes, ms: a look is a comparison of numbers for each. */
 const LOOK_INTERVAL_MS = 5000
 
-/** Mailboxes of which it is asked at once whether their maintenance was asked for: a millisecond at most. */
+/** For so many mailboxes at once, the directory is asked whether an operator wants them maintained: a millisecond at most. */
 const REQUEST_SLICE = 100
 
-/** Even where nobody writes, what is due by the clock is looked for so often, ms. */
+/** Even where nobody writes, jobs that are due by the clock are looked for this often, ms. */
 const LOOK_AGAIN_MS = 60 * 60 * 1000
 
-/** A run gives up after this; what it has not come to is due at the next occasion, ms. */
+/** A run gives up after so many ms; jobs that it has not come to are due at the next occasion. */
 const MAX_RUN_MS = 30 * 60 * 1000
 
 /** The worker of a process. */
@@ -89,7 +89,7 @@ export class MaintenanceWorker {
   }
 
   /**
-   * A mailbox is open, and is looked after until `leave`.
+   * Takes a mailbox that was opened into care, until `leave`.
    *
    * @param {Account} account
    * @param {AccountStore} store
@@ -119,14 +119,14 @@ export class MaintenanceWorker {
     const isUnchanged = tracked.seenWrites === tracked.store.upkeep.writeCount
     if (isUnchanged && performance.now() < tracked.lookAgainAtMs) return
     if (tracked.run === null) this.#enqueue(tracked)
-    // From now on, also while it waits for its turn behind other mailboxes.
+    // The time counts from now on, also while the run waits for its turn behind other mailboxes.
     const timer = setTimeout(() => tracked.run?.abort(), closeBudgetMs).unref()
     await tracked.ended
     clearTimeout(timer)
   }
 
   /**
-   * Somebody has come back to a mailbox that was about to be closed.
+   * To be called when somebody has come back to a mailbox that was about to be closed: ends its run.
    *
    * @param {string} accountId
    */
@@ -177,7 +177,7 @@ export class MaintenanceWorker {
     try {
       return await planAlone({ services, account, store, resources: this.#resources })
     } catch (err) {
-      // The mailbox is closed all the same, and the next time comes.
+      // The mailbox is closed all the same, and its next closing brings another try.
       services.logger.error({ accountId: account.id, err }, 'maintenance could not look for work')
       return null
     }
@@ -247,7 +247,7 @@ export class MaintenanceWorker {
     tracked.ended = this.#queue
       .add(begin, { signal: waiting.signal })
       .catch((err) => {
-        // Taken back while it waited, or the store was closed under it.
+        // The run was taken back while it waited, or the store was closed under it.
         if (run.signal.aborted || err instanceof MailError) return
         this.#services.logger.error({ accountId: tracked.account.id, err }, 'maintenance failed')
       })
@@ -273,7 +273,7 @@ export class MaintenanceWorker {
         'maintenance'
       )
     }
-    // What was cut short is gone on with at the next occasion, also if nobody writes until then.
+    // A run that was cut short leaves `seenWrites` as it was, and so is gone on with even if nobody writes until then.
     if (signal.aborted) return
     tracked.seenWrites = store.upkeep.writeCount
     tracked.lookAgainAtMs = performance.now() + LOOK_AGAIN_MS

@@ -1,10 +1,10 @@
 /**
- * What was made of texts that come again and again. Once there are too many, all are forgotten: those that are in use are soon
- * back, and nobody who sends ever new ones costs more than that.
+ * Keeps what was made of texts that come again and again. Once there are too many, all are forgotten: those in use are soon
+ * back, and a client that always sends new texts costs no more than that.
  */
 
 const MAX_TEXTS = 256
-/** Longer ones are not kept, characters. */
+/** Texts of more characters are not kept. */
 const MAX_LENGTH = 512
 
 /** @template Value - not to be changed by those who get it */

@@ -14,8 +14,8 @@ const SELF_SIGNED_DAYS = 3650
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
- * No clock that is right is before this. The one of a machine that has just booted may say 1970, or a year to come, and is
- * set right a moment later: the certificate must hold then too.
+ * No clock that is right is before this. The clock of a machine that has just booted may say 1970, or a year to come, and is
+ * set right a moment later: then the certificate must be valid as well.
  */
 const EARLIEST_MS = Date.UTC(2026, 0, 1)
 
@@ -32,7 +32,7 @@ const EARLIEST_MS = Date.UTC(2026, 0, 1)
  * @returns {Promise<{ private: string, cert: string }>} PEM texts for localhost and this host's name
  */
 async function makeSelfSigned(clock) {
-  // Loaded once in a server's life: it takes as long as a third of the rest.
+  // Loaded only here, once in a server's life: loading it takes a third as long as loading all the rest.
   const { generate } = await import('selfsigned')
   const notBeforeDate = new Date(EARLIEST_MS)
   const madeMs = Math.max(EARLIEST_MS, clock.nowMs())
@@ -90,7 +90,7 @@ export async function readPair(certificateFile, keyFile) {
 /**
  * @template T
  * @param {string} file
- * @param {string} what - it should be
+ * @param {string} what - the file should be
  * @param {() => T} read
  * @returns {T}
  */

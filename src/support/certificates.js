@@ -10,10 +10,10 @@ import { loadCertificate, readPair } from './certificate.js'
 /** Files are looked at this often, ms; whoever cannot wait sends SIGHUP. */
 const LOOK_MS = 30_000
 
-/** What the system says of files that are not there, or not to be read: until something about them changes. */
+/** Codes of files that are missing or cannot be read: the system says the same until something about the files changes. */
 const LASTING = new Set(['ENOENT', 'EACCES', 'EPERM', 'ENOTDIR', 'EISDIR', 'ELOOP'])
 
-/** Names of the files in a folder of tls.otherFolders: those of certbot, lego's and acme.sh's can be given them. */
+/** Names of the files in a folder of tls.otherFolders: certbot's; lego and acme.sh can be told to use them. */
 export const CHAIN_FILE = 'fullchain.pem'
 export const KEY_FILE = 'privkey.pem'
 
@@ -21,7 +21,7 @@ export const KEY_FILE = 'privkey.pem'
  * @typedef {import('./certificate.js').Certificate} Certificate
  * @typedef {{ names: string[], cert: Buffer, key: Buffer }} OtherCertificate
  * @typedef {{ main: Certificate, others: OtherCertificate[] }} CertificateSet
- * @typedef {{ name: string, endMs: number }} CertificateEnd - one of the names that it is for
+ * @typedef {{ name: string, endMs: number }} CertificateEnd - `name`: one of those that the certificate is for
  */
 
 /**
@@ -39,8 +39,8 @@ export function certificateEnds({ main, others }) {
 }
 
 /**
- * Warns of those that no mail program accepts any more. A server begins all the same: there may be nobody about who could
- * renew them.
+ * Warns of certificates that have ended, and that no mail program accepts any more. A server starts with them all the same:
+ * there may be nobody about who could renew them.
  *
  * @param {CertificateSet} certificates
  * @param {{ clock: import('./clock.js').Clock, logger: import('../telemetry/logger.js').Logger }} context
@@ -118,7 +118,7 @@ export function watchCertificates({ folder, tls, clock, onChange, logger }) {
     const before = await known
     known = stateOf(files)
     if ((await known) === before || (await readAgain())) return
-    // Nothing will change about the files, and they were not read: the next look must find a change once more.
+    // The files were not read, and may not change again: so the next look must find the same change once more.
     known = Promise.resolve(before)
   }
   const timer = setInterval(look, LOOK_MS)
@@ -131,8 +131,8 @@ export function watchCertificates({ folder, tls, clock, onChange, logger }) {
 
 /**
  * @param {unknown} error - that a pair could not be read with
- * @returns {boolean} whether the system refused for now. What lies in the files, or where they are, is as bad the next time,
- *   and would be told at every look.
+ * @returns {boolean} whether the system refused for now. Trouble with what is in the files, or with where they are, is the same
+ *   at the next look, and would be told at every one
  */
 function isPassing(error) {
   const { cause } = /** @type {{ cause?: unknown }} */ (error)

@@ -8,25 +8,25 @@
 
 /** Waited after the last of a crowd that comes or goes, ms: whatever is in use during a collection is taken for long-lived. */
 const QUIET_MS = 1_000
-/** A crowd that has no end is not waited for any longer, ms. */
+/** A crowd that has no end is waited for at most so many ms. */
 const LONGEST_MS = 30_000
 
-/** The young generation has room for as much at the most (config/runtime.js): it is collected once or twice, bytes. */
+/** Bytes of garbage; the young generation has room for at most as many (config/runtime.js), and is collected once or twice. */
 const FILL_BYTES = 16 * 1024 * 1024
 const WORD_BYTES = 8
-/** Of one piece: small enough to be young. */
+/** Words of one piece of garbage: small enough to be young. */
 const PIECE_WORDS = 8_000
 
 /** @type {NodeJS.Timeout | null} */
 let timer = null
 
-/** When the first of those was that wait for a collection, of `performance.now()`. */
+/** When the first call came that waits for a collection, of `performance.now()`. */
 let sinceMs = 0
 
 /** @type {{ piece: unknown[] | null }} kept here for a moment, so that no compiler leaves it out */
 const last = { piece: null }
 
-/** Has what died young collected in a moment: such objects of ours live for a turn of the event loop. */
+/** Has what died young collected in a moment. The objects around keys die young: they live for one turn of the event loop. */
 export function collectSoon() {
   if (timer === null) sinceMs = performance.now()
   else if (performance.now() - sinceMs > LONGEST_MS - QUIET_MS) return

@@ -11,12 +11,12 @@ const MAY_CHANGE = /[\u0300-\uffff]/
 
 const LONG_RUN = /\p{M}{31}/u
 
-/** As many marks as are composed together, where more follow. */
+/** Marks that are composed together, where more follow. */
 const PIECE = /\p{M}{30}(?=\p{M})/gu
 
 /**
  * @param {string} text
- * @returns {string} composed (NFC); where more than 30 marks follow each other, each 30 by themselves. In time that grows
+ * @returns {string} composed (NFC); where more than 30 marks follow each other, each 30 by themselves: so the time grows only
  *   with the length
  */
 export function composed(text) {

@@ -1,5 +1,5 @@
 /**
- * A place in a sorted list of numbers, by halves.
+ * Binary search in sorted lists of numbers.
  */
 
 /**
@@ -20,7 +20,7 @@ export function countBelow(sorted, value, end = sorted.length) {
 }
 
 /**
- * The same for whoever goes through the list: near the start it takes a few steps, however long the list is.
+ * The same for whoever goes through the list: for a place near `start` it takes a few steps, however long the list is.
  *
  * @param {Readonly<Uint32Array>} sorted - ascending, as far as `end`
  * @param {number} value

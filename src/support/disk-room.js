@@ -2,7 +2,7 @@
  * How much room on a disk is too little: what health, and the doctor, go by.
  */
 
-/** Below these parts of the disk, of its files as well, or these bytes of it, new mail is at risk: a full disk refuses it. */
+/** Where less of the disk is free than this part, or these bytes, or this part of its files, new mail may soon be refused. */
 const WARN = { part: 0.1, bytes: 2e9 }
 const FAIL = { part: 0.02, bytes: 256e6 }
 

@@ -6,7 +6,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** What speaks of the disk, and not of this folder or this user. */
+/** Codes that speak of the disk, and not of this folder or this user. */
 const TROUBLES = new Set(['EROFS', 'ENOSPC', 'EDQUOT', 'EIO'])
 
 /**
@@ -15,10 +15,10 @@ const TROUBLES = new Set(['EROFS', 'ENOSPC', 'EDQUOT', 'EIO'])
  */
 const NAME = '.probe'
 
-/** Nobody else's business. */
+/** Of the probe, which is nobody else's business. */
 const MODE = { mode: 0o700 }
 
-/** What is left of it, if anything. */
+/** How the probe is removed: whole, if it is there. */
 const WHOLE = { recursive: true, force: true }
 
 /**
@@ -31,8 +31,8 @@ function troubleIn(error) {
 }
 
 /**
- * Two are made, one within the other: SQLite makes a log and its index at once, and of those it may have made the first and
- * removed it by now.
+ * Two folders are made, one within the other: SQLite makes two files at once, a log and its index, and may have made the first
+ * and removed it by now.
  *
  * @param {string} folder - where something is made and removed again
  * @returns {Promise<string | null>} the system's code, EROFS for instance; null where the disk takes it, or the folder is

@@ -4,7 +4,7 @@
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB']
 
-/** With one place behind the point, what is no less reads 1000.0. */
+/** From here on, a figure with one place behind the point would read 1000.0. */
 const NEXT_UNIT_FROM = 999.95
 
 /**

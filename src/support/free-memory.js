@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { freemem } from 'node:os'
 import { join } from 'node:path'
 
-/** Where Linux has the figures of groups: those of version 2, and those of version 1. */
+/** Where Linux has the figures of control groups: those of version 2, and those of version 1. */
 const ROOTS = ['/sys/fs/cgroup', '/sys/fs/cgroup/memory']
 
 /**
@@ -23,8 +23,8 @@ function readIfThere(path) {
 
 /**
  * @param {string} stat - a group's `memory.stat`
- * @returns {number} bytes of files that the kernel lets go of as soon as somebody needs the memory. Sums over the groups below,
- *   where version 1 has them (`total_…`)
+ * @returns {number} bytes of files that the kernel lets go of as soon as somebody needs the memory; those of the groups below
+ *   count, too: version 1 has the sums under `total_…`
  */
 export function fileCacheOf(stat) {
   const figures = new Map(
@@ -53,8 +53,8 @@ function fileCacheOfGroup() {
 }
 
 /**
- * Node counts what a group of processes (a container, a unit with MemoryMax) has read and written of files as taken: after
- * a while that is all that the group may have, although the kernel gives it back at once.
+ * Node counts the cached files of a group of processes (a container, a unit with MemoryMax) as taken memory: after a while they
+ * fill all that the group may have, although the kernel gives their memory back at once.
  *
  * @returns {number} bytes: of the machine, or of the group where it may have less
  */

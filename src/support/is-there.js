@@ -5,9 +5,9 @@ import { statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 
 /**
- * @param {unknown} error - of a look at it
+ * @param {unknown} error - of a look at a path
  * @returns {false}
- * @throws it, unless it says that there is nothing
+ * @throws the error, unless it says that there is nothing
  */
 function noEntry(error) {
   if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return false
@@ -29,7 +29,7 @@ export async function isThere(path) {
 }
 
 /**
- * The same where nothing may be awaited.
+ * As `isThere`, for code that cannot await.
  *
  * @param {string} path
  * @returns {boolean}

@@ -1,13 +1,13 @@
 /**
  * How busy the event loop has been: work that nobody waits for lets those go first who wait. Where two processors have to
- * do for everything, a thread is in their way as well, with the lowest priority too: it keeps the one that it runs on for
- * some milliseconds.
+ * do for everything, a thread is in their way as well, even with the lowest priority: it keeps its processor for some
+ * milliseconds.
  */
 
-/** The part of the time from which on the loop counts as busy: some clients at work, and not a few that look for mail. */
+/** From this part of the time on, the loop counts as busy: with some clients at work, not with a few that look for mail. */
 const BUSY = 0.3
 
-/** Of the time since it began to count. */
+/** Of the time since `begin`, or since it was made. */
 export class LoopLoad {
   #since = performance.eventLoopUtilization()
 
@@ -16,7 +16,7 @@ export class LoopLoad {
     this.#since = performance.eventLoopUtilization()
   }
 
-  /** @returns {boolean} whether the loop has been busy since then */
+  /** @returns {boolean} whether the loop has been busy in that time */
   get isBusy() {
     return performance.eventLoopUtilization(this.#since).utilization >= BUSY
   }

@@ -9,8 +9,8 @@
  * @param {(item: T) => Promise<R>} work
  * @param {object} options
  * @param {() => number} options.ahead - items under way while the result of one is used
- * @returns {AsyncGenerator<R, void>} what work gives, in the order of the items; throws what it throws when it is its turn,
- *   and ends, there too, when all that was under way has ended
+ * @returns {AsyncGenerator<R, void>} what `work` gives, in the order of the items. What `work` throws is thrown when its item's
+ *   turn comes. In either case the generator ends only when all that was under way has ended
  */
 export async function* mapAhead(items, work, { ahead }) {
   /** @type {Promise<R>[]} */
@@ -18,7 +18,7 @@ export async function* mapAhead(items, work, { ahead }) {
   try {
     for await (const item of items) {
       const result = work(item)
-      // Its failure is met when its turn comes, if it ever does.
+      // A failure is thrown when its turn comes, if it ever does.
       result.catch(() => {})
       begun.push(result)
       while (begun.length > ahead()) yield await taken(begun)

@@ -5,7 +5,7 @@
 
 /**
  * @param {...Uint8Array} pieces
- * @returns {Buffer} them joined, in memory of its own
+ * @returns {Buffer} the pieces joined, in memory of its own
  */
 export function ownBytes(...pieces) {
   const own = Buffer.alloc(pieces.reduce((sum, { length }) => sum + length, 0))

@@ -16,7 +16,7 @@ const MAX_V1_BYTES = 107
 const V2_HEAD_BYTES = 16
 /** Addresses and what a balancer adds to them (TLVs); more is none of ours. */
 const MAX_V2_BYTES = V2_HEAD_BYTES + 4096
-/** A balancer says it at once. */
+/** The header must be there after so many ms: a balancer sends it at once. */
 const HEADER_MS = 5_000
 
 /**
@@ -75,7 +75,7 @@ function parseV2(bytes) {
   if (bytes.length < size) return 'incomplete'
   if (command === 0x20) return { size, address: null }
   const addresses = bytes.subarray(V2_HEAD_BYTES, size)
-  // TCP over IPv4 and over IPv6; of anything else the address is not told.
+  // TCP over IPv4 and over IPv6; for anything else no address is taken from the header.
   if (family === 0x11 && addresses.length >= 12)
     return { size, address: addresses.subarray(0, 4).join('.') }
   if (family === 0x21 && addresses.length >= 36) {
@@ -87,8 +87,8 @@ function parseV2(bytes) {
 
 /**
  * @param {string} address - IPv4 or IPv6
- * @returns {string} in the shortest form; an IPv4 one that is mapped into IPv6, as balancers have those that listen for both
- *   (HAProxy's `v4v6`), by itself: whoever counts by /64 would take all of them for one
+ * @returns {string} in the shortest form. An IPv4 address that is mapped into IPv6, as by balancers that listen for both
+ *   (HAProxy's `v4v6`), is given as IPv4: whoever counts by /64 would take all mapped ones for one
  */
 function asOfASocket(address) {
   if (isIP(address) === 4) return address
@@ -151,5 +151,5 @@ async function readHeader(socket) {
   }
 }
 
-/** What follows an error is a close, and that is looked at. */
+/** After an error comes a close, and that is looked at. */
 const ignore = () => {}

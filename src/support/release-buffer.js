@@ -3,10 +3,10 @@
  * to be given memory by the system, page by page as it is touched, took a quarter of the time of reading a long message.
  */
 
-/** Smaller ones are not worth the call. */
+/** Buffers of fewer bytes are not worth the call. */
 const WORTHWHILE_BYTES = 8 * 1024
 
-/** Behind a chunk, what unpacking it may write there, bytes. */
+/** Unpacking a chunk may write so many bytes behind it. */
 export const SPARE_BYTES = 64
 
 /**

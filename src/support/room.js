@@ -4,7 +4,7 @@
 import { statfs } from 'node:fs/promises'
 import { MailError } from '../errors.js'
 
-/** Of the disk, this share is left to the mail, a twentieth, but no more than so many bytes. */
+/** This share of the disk is left to the mail, a twentieth, but at most so many bytes. */
 const RESERVED_SHARE = 1 / 20
 const MAX_RESERVED_BYTES = 1024 ** 3
 

@@ -1,7 +1,7 @@
 /**
- * Memory for secrets. What is smaller than 65 bytes V8 would otherwise keep on its own heap, where the garbage collector moves
- * it about, and native code that asks for it has it moved out: the bytes stay where they have been, and whoever zeroes them
- * reaches the last place alone.
+ * Memory for secrets. V8 would keep buffers of up to 64 bytes on its own heap, where the garbage collector moves them about, and
+ * from where they are moved out when native code asks for them: the bytes stay in each place where they have been, and whoever
+ * zeroes them reaches only the last one.
  */
 
 /**

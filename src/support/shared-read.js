@@ -10,7 +10,7 @@ import { Socket } from 'node:net'
 
 /** As much as libuv reads at once. */
 const READ_BYTES = 64 * 1024
-/** V8 keeps so few bytes in the object itself, without a call to the allocator. */
+/** V8 keeps up to so many bytes in the object itself, without a call to the allocator. */
 const INLINE_BYTES = 64
 
 const shared = Buffer.alloc(READ_BYTES)
@@ -30,7 +30,7 @@ export function onreadShared(socket) {
   return {
     buffer: shared,
     callback(bytes) {
-      // Passwords and keys come this way: no read leaves them to the next one.
+      // Passwords and keys come this way: none may stay in the buffer for the next read.
       const copy = bytes <= INLINE_BYTES ? Buffer.alloc(bytes) : Buffer.allocUnsafeSlow(bytes)
       shared.copy(copy, 0, 0, bytes)
       shared.fill(0, 0, bytes)

@@ -10,12 +10,12 @@ import { nextTurn, turnStartedMs } from './turns.js'
 const SLICE_MS = 5
 
 /** Items between two looks at the clock: some tenths of a millisecond, or a few in code that has just been loaded. */
-const STEP = 4096
+const STEP_ITEMS = 4096
 
 /** One piece of work that gives way from time to time and stops when it is told to. */
 export class Slicer {
   #signal
-  /** What was done in this turn before counts as well. */
+  /** When the slice began: what was done in this turn before the slicer was made counts as well. */
   #startedMs = turnStartedMs()
 
   /** @param {{ throwIfAborted: () => void }} [signal] - calls the work off */
@@ -59,9 +59,9 @@ export class Slicer {
 export async function filterInSlices(items, isWanted, slicer) {
   /** @type {T[]} */
   const wanted = []
-  for (let start = 0; start < items.length; start += STEP) {
+  for (let start = 0; start < items.length; start += STEP_ITEMS) {
     if (slicer.isSpent) await slicer.breathe()
-    const end = Math.min(start + STEP, items.length)
+    const end = Math.min(start + STEP_ITEMS, items.length)
     for (let index = start; index < end; index++) {
       const item = /** @type {T} */ (items[index])
       if (isWanted(item, index)) wanted.push(item)

@@ -4,10 +4,10 @@
  */
 import { setPriority } from 'node:os'
 
-/** Of a processor that all want, some tenth is left to it; of one that nobody else wants, all. */
+/** A thread of this niceness gets about a tenth of a processor that all want, and all of one that nobody else wants. */
 export const BACKGROUND_NICENESS = 10
 
-/** It cannot be taken back: a process may lower its priority, but not raise it. */
+/** Cannot be taken back: a process may lower its priority, but not raise it. */
 export function stepBack() {
   if (process.platform === 'linux') setPriority(BACKGROUND_NICENESS)
 }

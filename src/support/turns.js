@@ -5,7 +5,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** What is begun in one phase of a turn, milliseconds; one more slice may follow the look at the clock. */
+/** For so many ms, work is begun in one phase of a turn; one more slice may follow the look at the clock. */
 const TURN_MS = 5
 
 /** Whose work runs: an account, `null` for clients that have not logged in, nothing for the server's own. */
@@ -18,10 +18,10 @@ const users = new AsyncLocalStorage()
  */
 const waiting = new Map()
 
-/** Whether somebody is to be let go on in this turn or the next one. */
+/** Whether `giveTurns` is running or about to: somebody is let go on in this turn or the next one. */
 let isGiving = false
 
-/** When the first who asked in this turn did, monotonic ms; null: nobody has. */
+/** When `isTurnSpent` was first asked in this turn, monotonic ms; null: it was not. */
 let /** @type {number | null} */ beganMs = null
 
 /** Whether so much was done in this turn that nobody is to be let go on in it. */
@@ -30,13 +30,13 @@ let isSpent = false
 /** Whether those who wait were put off by a turn. */
 let isPutOff = false
 
-/** When the one who runs was let go on, monotonic ms; null: nobody who stood in line runs. */
+/** When the work that runs was let go on, monotonic ms; null: none that stood in line runs. */
 let /** @type {number | null} */ resumedMs = null
 
 /**
  * @template T
  * @param {string | null} user - an account's id; null for all clients that have not logged in
- * @param {() => T} work - what it waits for is this user's too
+ * @param {() => T} work - its turns, also after it has waited, are this user's
  * @returns {T}
  */
 export function inTurnsOf(user, work) {
@@ -93,14 +93,14 @@ function giveTurns() {
     return
   }
   const startedMs = performance.now()
-  // Who comes back meanwhile has had his turn.
+  // Only those who wait now: whoever comes back meanwhile has had a turn.
   let left = 0
   for (const { length } of waiting.values()) left += length
   const giveNext = () => {
     left--
     resumedMs = performance.now()
     resumeNext()
-    // When the slice is over: behind all that it has in the queue of microtasks.
+    // `goOn` runs when the slice is over: behind all that the slice has put into the queue of microtasks.
     queueMicrotask(() => process.nextTick(goOn))
   }
   const goOn = () => {
@@ -113,7 +113,7 @@ function giveTurns() {
   giveNext()
 }
 
-/** Lets the first user's first go on; that user's others stand behind all other users then. */
+/** Lets the first waiting work of the first user go on; the rest of that user's then stands behind all other users. */
 function resumeNext() {
   const [user, resumes = []] = waiting.entries().next().value ?? []
   const resume = resumes.shift()

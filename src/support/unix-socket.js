@@ -14,23 +14,23 @@ const MAX_PATH_BYTES = 107
 const UNCHANGED = -1
 
 /**
- * Removes what a killed process has left; anything else than a socket is somebody's file.
+ * Removes the socket that a killed process has left.
  *
  * @param {string} path
- * @throws {MailError} CONFIG_INVALID where it is: listening would say that another program listens there
+ * @throws {MailError} CONFIG_INVALID where it is somebody's file: listening would say that another program listens there
  */
 export async function removeStaleSocket(path) {
   try {
     if (!(await lstat(path)).isSocket())
       throw new MailError('CONFIG_INVALID', { detail: `${path} is no socket, and stays as it is` })
-    // One that answers belongs to the other workers, which share it; and so may one that does not answer just now.
+    // A socket that answers belongs to the other workers, which share it; and so may one that does not answer just now.
     if (await isAbandoned(path)) await rm(path)
   } catch (error) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error
   }
 }
 
-/** A socket is bound, and so answers nobody, for a moment before its process listens there, ms. */
+/** A socket younger than this, ms, may be bound only: it answers nobody until its process listens, a moment later. */
 const BINDING_MS = 60_000
 
 /**
@@ -49,7 +49,7 @@ export async function removeAbandonedSockets(folder, nowMs) {
       await rm(path)
       removed++
     } catch (error) {
-      // Its own process, or another one that looks about, was faster.
+      // ENOENT: its own process, or another one that cleans up, was faster.
       if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error
     }
   }
@@ -66,7 +66,7 @@ export async function removeAbandonedSockets(folder, nowMs) {
 export async function requireFolderOf(setting, path) {
   const folder = dirname(path)
   const found = await stat(folder).catch((/** @type {NodeJS.ErrnoException} */ error) => {
-    // What else is wrong with it, listening says itself.
+    // Listening itself says what else is wrong with the folder.
     if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') return null
     throw new MailError('CONFIG_INVALID', {
       detail: `${setting}: there is no folder ${folder}`,

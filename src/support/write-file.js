@@ -15,7 +15,7 @@ const syncWhole = promisify(fsync)
  * @param {(descriptor: number) => Promise<void>} [sync] - fsync
  */
 export async function syncFolder(folder, sync = syncWhole) {
-  // Of a folder that was written to a moment ago neither of the two waits for the disk.
+  // Opened and closed synchronously: for a folder that was just written to, neither waits for the disk.
   const descriptor = openSync(folder, 'r')
   try {
     await sync(descriptor)
@@ -40,8 +40,8 @@ export async function makeFolderDurably(folder) {
   } catch (error) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (error)
     if (code !== 'ENOENT') throw error
-    // Once more, and no oftener: where the folder above is there and takes nothing, as an automount does whose server is away,
-    // Node's own recursion tries for ever. Or somebody else has made it just now.
+    // Tried once more, and no oftener: where the folder above is there and takes nothing, as an automount whose server is away,
+    // Node's own recursion tries for ever. Or somebody else has just made the folder.
     await makeFolderDurably(above)
     isNew = await makeFolder(path)
   }
@@ -64,7 +64,7 @@ async function makeFolder(path) {
 }
 
 /**
- * Makes a whole tree durable that others have written: every file, and every name.
+ * Makes a whole tree that others have written durable: every file, and every name.
  *
  * @param {string} folder
  */

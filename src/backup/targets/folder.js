@@ -11,13 +11,13 @@ import { systemClock } from '../../support/clock.js'
 import { MARKER } from '../marker.js'
 import { makeFolderDurably, syncFile, syncFolder } from '../../support/write-file.js'
 
-/** What is being written has such a name; a killed run leaves it. */
+/** A file that is being written has such a name; a killed run leaves it. */
 const TEMPORARY = /\.[0-9a-f]{12}\.tmp$/
 
-/** Nobody writes one object for so long, whatever the clocks of a share and of this host say, ms. */
+/** Nobody writes one object for so many ms, however the clocks of a share and of this host differ. */
 const LEFTOVER_AGE_MS = 24 * 60 * 60 * 1000
 
-/** The disk does not give back this one file; anything else speaks of the folder. */
+/** Codes that say that the disk does not give back this one file; any other speaks of the folder. */
 const UNREADABLE = new Set(['EIO', 'EISDIR', 'ELOOP'])
 
 /**
@@ -81,7 +81,7 @@ async function readRange(path, offset, length) {
 }
 
 /**
- * Whoever only looks, on a share that is mounted read-only for instance, need not remove anything.
+ * Removes it if it can: whoever only looks, on a share that is mounted read-only for instance, need not.
  *
  * @param {string} path
  */
@@ -99,7 +99,7 @@ export function openFolderTarget(folder) {
   let isSetUp = false
 
   /**
-   * Where the disk is unmounted meanwhile, what is left is an empty folder of another disk.
+   * If the disk is unmounted meanwhile, the path names an empty folder of another disk.
    *
    * @throws {MailError} BACKUP_UNREACHABLE
    */

@@ -1,11 +1,11 @@
 /**
  * How long a place of backups that has gone away is waited for: a job of hours shall outlive the restart or the failover of
- * its server, and one that stays away shall be told the same night.
+ * the place's server, and the operator shall hear of a server that stays away the same night.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { steadyClock } from '../../support/clock.js'
 
-/** For all that a process waits, ms: a failover takes some minutes. */
+/** A process waits at most so many ms, all absences together: a failover takes some minutes. */
 const PATIENCE_MS = 10 * 60_000
 
 /** Pauses between two tries, ms: each twice the one before. */
@@ -31,7 +31,7 @@ export class Patience {
   #clock
   #pause
   #hasAnswered
-  /** Of absences that are over, ms. */
+  /** Time that was spent on absences that are over, ms. */
   #spentMs = 0
   /** @type {number | null} when the server was first missed, ms; null while it answers */
   #missedMs = null
@@ -78,7 +78,7 @@ export class Patience {
 
   /**
    * @param {Absence} absence
-   * @returns {number} how long it is waited for yet, ms
+   * @returns {number} how much longer the server is waited for, ms
    */
   #noteAbsence({ words }) {
     const nowMs = this.#clock.nowMs()

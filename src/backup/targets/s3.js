@@ -34,7 +34,7 @@ const SILENCE_MS = 60_000
 /** Pause before a body that was cut is asked for again, ms, doubled each time. */
 const BODY_BACKOFF_MS = 50
 
-/** Names that one request removes, at most. */
+/** One request removes at most so many names. */
 const REMOVE_AT_ONCE = 1000
 
 /**
@@ -51,7 +51,7 @@ const REMOVE_AT_ONCE = 1000
  * @property {import('./patience.js').Patience} [patience] - default: none, whoever asks shall not wait
  */
 
-/** What is said of an object that is not there (of HEAD, which has no body to say which, `NotFound`), or ends before a range. */
+/** Names of errors about an object that is not there (`NotFound` after HEAD, which has no body), or that ends before a range. */
 const MISSING = new Set(['NoSuchKey', 'NotFound', 'InvalidRange'])
 
 /**
@@ -80,7 +80,7 @@ async function unlessMissing(work) {
  */
 function wordsOf(error) {
   const { name, message } = /** @type {Error} */ (error)
-  // Of a host of several addresses, none of which answers: what each attempt failed with has the words.
+  // None of a host's several addresses answers: the words are in the errors of the single attempts.
   if (error instanceof AggregateError && message === '') return error.errors.map(wordsOf).join('; ')
   return `${name}: ${message}`
 }
@@ -121,7 +121,7 @@ function whyNoProxy(proxies) {
     try {
       const { protocol, username, password } = new URL(url)
       decodeURIComponent(`${username}:${password}`)
-      // Node goes past one that it does not know, in silence.
+      // Node silently goes past a proxy of a protocol that it does not know.
       if (protocol !== 'http:' && protocol !== 'https:')
         return `${name} names a proxy of ${protocol}//, and only those of http:// and https:// are known here; take it from the environment to go without`
     } catch {
@@ -172,7 +172,7 @@ export function openS3Target({
       httpAgent: agent,
       httpsAgent: agent
     },
-    // For a request whose body waits until it may come the client makes an agent of its own, which goes past the proxy.
+    // For a request with `Expect: 100-continue` the client makes an agent of its own, which goes past the proxy.
     ...(Object.keys(proxies).length > 0 && { expectContinueHeader: false }),
     // A server looks here for years: left to itself, the client reads ~/.aws once for each process.
     credentials: defaultProvider({ ignoreCache: true }),
@@ -292,7 +292,7 @@ export function openS3Target({
         )
         requireWhole(page)
         token = page.NextContinuationToken
-        // The next page would be this one again, for ever.
+        // With the same token, the next page would be this one again, for ever.
         if (token !== undefined && token === from)
           throw new MailError('BACKUP_UNREACHABLE', { detail: 'the list of objects has no end' })
         for (const { Key = '', Size = 0 } of page.Contents ?? [])

@@ -1,6 +1,6 @@
 /**
- * A mailbox that was brought from elsewhere in AES-256-CBC, which does not authenticate its pages, gets the cipher of
- * the configuration.
+ * Gives a mailbox that was brought from elsewhere in AES-256-CBC, which does not authenticate its pages, the cipher of the
+ * configuration.
  */
 import { statSync } from 'node:fs'
 import { mailFile } from '../../database/database-files.js'

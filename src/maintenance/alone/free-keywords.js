@@ -1,11 +1,11 @@
 /**
- * Takes the numbers back of keywords that no message has any more. An account has 59 of them, and each mail program that tries
- * a few, or each import, takes some; when all are taken, no new keyword is kept.
+ * Takes back the numbers of keywords that no message has any more. An account has 59 numbers, and each mail program that tries
+ * a few keywords, or each import, takes some; when all are taken, no new keyword is kept.
  */
 import { runFileJob } from '../../store/file-work.js'
 import { DAY_MS } from '../job.js'
 
-/** Fewer are left alone: names that nobody uses right now cost nothing, and mail programs offer them. */
+/** Fewer keywords are left alone: names that nobody uses right now cost nothing, and mail programs offer them. */
 const CROWDED = 40
 
 /** @type {import('../alone.js').AloneJob} */
@@ -18,7 +18,7 @@ export const freeKeywords = {
   },
   async run({ services, account, key, signal }) {
     const { folder } = account
-    // Another job may just have given it another one.
+    // Asked anew: another job may just have given the mailbox another cipher.
     const { cipher } = (await services.directory.findAccount(account.id)) ?? account
     const value = await runFileJob(
       { kind: 'keywords', folder, cipher, timeoutMs: 0 },

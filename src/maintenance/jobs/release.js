@@ -1,6 +1,6 @@
 /**
- * Gives free pages back to the file system (incremental_vacuum) beside whatever goes on: what VACUUM did not come to,
- * and mailboxes that are too large for it.
+ * Gives free pages back to the file system (incremental_vacuum) beside whatever goes on: those of mailboxes that VACUUM did not
+ * come to, or that are too large for it.
  */
 import { isFrozen } from '../../database/freeze-file.js'
 import { freeText, isFreeAbove, spaceFigures } from './space.js'
@@ -12,7 +12,7 @@ export const release = {
   name: 'release',
   intervalMs: () => 0,
   async wants({ store }) {
-    // While a backup reads it, all that is written stays in the log.
+    // While a backup reads the file, all that is written stays in the log.
     if (isFrozen(store.folder)) return null
     const space = await store.upkeep.readSpace()
     return isFreeAbove(space, MIN_FREE_PART) ? freeText(space) : null

@@ -14,10 +14,10 @@ const BELIEVED_MS = 2 * DAY_MS
 
 /**
  * @param {Pick<JobContext, 'nowMs' | 'lastDoneAtMs' | 'isRequested'>} context
- * @returns {number} wall clock, ms. Where nobody was there for long, what is not deleted now is the next time
+ * @returns {number} wall clock, ms. Where nobody has opened the mailbox for long, the next run deletes what this one does not
  */
 function believedTime({ nowMs, lastDoneAtMs, isRequested }) {
-  // That of a time when the clock was ahead says nothing.
+  // A `lastDoneAtMs` from a time when the clock was ahead says nothing.
   if (isRequested || lastDoneAtMs > nowMs) return nowMs
   return Math.min(nowMs, lastDoneAtMs + BELIEVED_MS)
 }

@@ -5,9 +5,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isMailError } from '../../errors.js'
 
-/** Of two processes that index one mailbox at once, each gives way where the other was faster: what was asked for is tried again … */
+/** Two processes that index one mailbox give way to each other: a job that an operator asked for is tried at most so often … */
 const TRIES = 8
-/** … after so long, ms, and twice as long each time: meanwhile the other one comes to its end. */
+/** … first after so many ms, and twice as many each time: meanwhile the other process comes to its end. */
 const FIRST_PAUSE_MS = 250
 
 /**
@@ -64,7 +64,7 @@ export const searchIndex = {
     const indexing = index(store, { tries: isRequested ? TRIES : 1, signal })
     const hasEnded = await Promise.race([indexing.then(() => true), aborted(signal)])
     if (!hasEnded) {
-      // It goes on by itself for as long as the store is open, and the next opener goes on with the rest.
+      // Indexing goes on by itself for as long as the store is open, and the next opener goes on with the rest.
       indexing.catch(() => {})
       return { result: 'stopped', before }
     }

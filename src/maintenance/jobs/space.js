@@ -1,10 +1,10 @@
 /**
- * What both ways of giving space back look at first.
+ * What both jobs that give space back (release.js, vacuum.js) look at first.
  */
 
 /** @typedef {import('../../store/upkeep/space.js').Space} Space */
 
-/** Below this many free bytes nobody would notice that they are back. */
+/** If fewer bytes than this were given back, nobody would notice. */
 const WORTHWHILE_BYTES = 1024 * 1024
 
 /**

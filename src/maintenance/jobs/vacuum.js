@@ -1,7 +1,7 @@
 /**
- * Writes a mailbox anew of which more than a quarter is free. In place and in a child, which is killed as soon as the
- * user writes. What it takes goes by what is in the file, not by the file's size (measured: a file of 166 MB that was
- * emptied is written anew in 14 ms and takes no memory to speak of; 49 MB of content take 1 s).
+ * Writes a mailbox anew of which more than a quarter is free: in place, and in a child, which is killed as soon as the user
+ * writes. Time and memory grow with what is in the file, not with the file's size (measured: a file of 166 MB that was emptied
+ * is written anew in 14 ms and takes no memory to speak of; 49 MB of content take 1 s).
  */
 import { isFrozen } from '../../database/freeze-file.js'
 import { whatIsMissing } from '../resources.js'
@@ -21,7 +21,7 @@ export const vacuum = {
   intervalMs: ({ vacuumMaxBytes }) => (vacuumMaxBytes === 0 ? Infinity : 0),
   isHeavy: true,
   async wants({ store, settings }) {
-    // While a backup reads it, all that is written stays in the log.
+    // While a backup reads the file, all that is written stays in the log.
     if (isFrozen(store.folder)) return null
     const space = await store.upkeep.readSpace()
     if (!isFreeAbove(space, MIN_FREE_PART)) return null

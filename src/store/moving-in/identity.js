@@ -41,7 +41,7 @@ export function finishRun(db, { folder, sourceUidNext, sourceModSeq, isSame, now
     hasIdentity = takeIdentity(db, { folder, uidNext: ownUidNext, nowMs })
     changed = hasIdentity
   } else if (hasIdentity && sourceUidNext > folder.sourceUidNext) {
-    // Both have given UIDs since: the same one may be two messages.
+    // Both mailboxes have given UIDs since: one UID may stand for two messages.
     const nextUid = Math.max(folder.ownUidNext, highestKnownUid(db, folder.id) + 1)
     if (!isSame || mailbox.uidNext > nextUid) {
       keepsUids = hasIdentity = false
@@ -71,7 +71,7 @@ export function finishRun(db, { folder, sourceUidNext, sourceModSeq, isSame, now
  * @returns {boolean} false when a mailbox of this account has or had that UIDVALIDITY
  */
 function takeIdentity(db, { folder: { mailboxId, uidValidity }, uidNext, nowMs }) {
-  // A higher one would leave none for what is made afterwards.
+  // A higher UIDVALIDITY would leave none for mailboxes that are made afterwards.
   if (uidValidity < 1 || uidValidity > LAST_UID_VALIDITY_BY_TIME) return false
   const holder = /** @type {number | undefined} */ (
     prepared(db, 'SELECT id FROM mailboxes WHERE uid_validity = ? AND uid_next = 1', 'value').get(

@@ -129,7 +129,7 @@ export function insertImportFolder(db, folder, mailboxName, nowMs) {
 }
 
 /**
- * The mailbox was deleted here: what is new goes to another one, and what was copied does not come back.
+ * For a folder whose mailbox was deleted here: new messages go to another one, and what was copied does not come back.
  *
  * @param {Database} db
  * @param {number} folderId

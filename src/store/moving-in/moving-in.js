@@ -35,7 +35,7 @@ import {
  */
 
 /** More messages than a mailbox can hold: a page of so many is all of them, within one transaction. */
-const ALL = 2 ** 32
+const ALL_MESSAGES = 2 ** 32
 
 /** Rows in one look: some milliseconds. */
 const PAGE_ROWS = 2000
@@ -137,7 +137,7 @@ export class MovingIn {
       const contentId = findContent(db, hash, size)
       if (contentId === null) return null
       const { id: folderId, mailboxId } = folder
-      const rowId = findUidsOfContent(db, { mailboxId, contentId, fromUid: 0 }, ALL)
+      const rowId = findUidsOfContent(db, { mailboxId, contentId, fromUid: 0 }, ALL_MESSAGES)
         .uids.map((ownUid) => messageRowId(mailboxId, ownUid))
         .find((id) => !taken.has(id))
       if (rowId === undefined) return null
@@ -165,7 +165,7 @@ export class MovingIn {
       const nowMs = this.#database.clock.nowMs()
       const outcome = await this.#database.write(
         (db) => {
-          // What was looked at must still be so.
+          // `isSame` holds only for the messages that were looked at.
           if (findMailboxRowById(db, folder.mailboxId)?.highestModSeq !== version) return null
           return finishRun(db, { folder, sourceUidNext, sourceModSeq, isSame, nowMs })
         },
@@ -180,11 +180,11 @@ export class MovingIn {
   }
 
   /**
-   * Gives a mailbox the use of a folder of the source. An empty mailbox gives it up.
+   * Gives a mailbox the use of a folder of the source, unless it has one. An empty mailbox with that use gives it up.
    *
    * @param {string} name
    * @param {string} use - such as `\Sent`
-   * @returns {Promise<boolean>} whether it has it now
+   * @returns {Promise<boolean>} whether the mailbox has that use now
    * @throws {MailError} MAILBOX_NOT_FOUND, READ_ONLY
    */
   giveUse(name, use) {

@@ -94,8 +94,8 @@ export class ChangeMethods extends ReadingMethods {
    *
    * @param {number} mailboxId
    * @param {number} sinceModSeq
-   * @returns {Promise<import('../expunged-log.js').ExpungedSince>} where it is not complete, every UID that is not there
-   *   must be told
+   * @returns {Promise<import('../expunged-log.js').ExpungedSince>} where the log is not complete, the client must be told every
+   *   UID that has no message
    * @throws {MailError} MAILBOX_NOT_FOUND
    */
   readExpunged(mailboxId, sinceModSeq) {

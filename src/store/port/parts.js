@@ -1,5 +1,5 @@
 /**
- * Makes the parts of an open account and tells each of the others that it needs.
+ * Makes the parts of an open account, and gives each the others that it needs.
  */
 import { errorCodeOf } from '../../database/sqlite-error.js'
 import { AccountDatabase } from '../account-database.js'
@@ -44,7 +44,7 @@ const DEFAULT_IDLE_VIEW_BYTES = 8 * 1024 * 1024
 export const LAZY = Object.freeze({ isLazy: true })
 
 /**
- * Where nobody wants to be told, a fault of the program is not hidden.
+ * The default of `onAlert`: where nobody wants to be told, a fault of the program is not hidden.
  *
  * @param {import('../account-database.js').Alert} alert
  */

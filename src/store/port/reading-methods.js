@@ -65,7 +65,7 @@ export class ReadingMethods extends IntakeMethods {
   }
 
   /**
-   * Messages that are short, or not too long where they are asked for as a whole, to be answered from their bytes.
+   * Reads messages that can be answered from their bytes: short ones, and those not too long that are asked for as a whole.
    *
    * @param {MailboxView} view
    * @param {readonly number[]} slots

@@ -58,7 +58,7 @@ export function copyContent(from, to, contentId, { expectedBytes, leafPages }) {
       parser.push(raw)
     })
     const digest = hash.digest()
-    // Where the row with the hash is lost, the length must do, and that each page is authenticated by the cipher.
+    // Where the row with the hash is lost, the length must do, together with the cipher's authentication of each page.
     if (bytes === size && (row === null || digest.equals(row.hash))) {
       prepared(
         to,
@@ -123,7 +123,7 @@ function findChunk({ from, leafPages }, id, expectedBytes) {
 }
 
 /**
- * The new file has what was shared in each message, until the job that indexes finds it again.
+ * Makes a chunk whole: in the new file each message has its own copy of what was shared, until the job that indexes finds it.
  *
  * @param {{ from: Database, leafPages: () => import('./leaf-pages.js').LeafPages }} file
  * @param {Buffer} data - of a chunk of CODEC_SHARED

@@ -15,7 +15,7 @@ import { FIRST_PAGE } from './transplant.js'
  * @typedef {{ codec: number, data: Buffer }} Chunk
  */
 
-/** Pages that are looked at with one list of tables. */
+/** Pages that `sqlite_schema` names at a time. */
 const PAGES_AT_ONCE = 2000
 
 /** As many columns as the widest of the three tables has; those that a row lacks are NULL. */
@@ -69,7 +69,7 @@ export class LeafPages {
 
   /**
    * @param {number} id - content_chunks.id
-   * @returns {Chunk[]} rows that may be it: other tables have rows of that shape
+   * @returns {Chunk[]} rows that may be that chunk: other tables have rows of the same shape
    */
   chunks(id) {
     return (this.#chunks.get(id) ?? []).flatMap((page) => {
@@ -122,7 +122,7 @@ export class LeafPages {
    */
   #noteRow({ id, a, kind, b, c, d, e, f, g, h }, page) {
     if ([a, b, c, d, e, f, g, h].every(isInteger)) {
-      // Free pages may have it as it was before.
+      // Free pages may have the row as it was before.
       if (a < (this.#messages.get(id)?.modseq ?? 0)) return
       this.#messages.set(id, {
         id,
@@ -136,7 +136,7 @@ export class LeafPages {
         content_id: h
       })
     } else if (Buffer.isBuffer(a) && isInteger(b) && isInteger(c) && e === null)
-      // Without a hash it may be as it was before its end, on a page that is free by now: a message knows better.
+      // A row without a hash may be from before the content was complete, on a page that is free by now: a message knows better.
       this.#contents.set(id, { hash: a, size: b, chunk_size: c })
     else if (isCodec(a) && kind === 'blob' && c === null)
       this.#chunks.set(id, [...(this.#chunks.get(id) ?? []), page])

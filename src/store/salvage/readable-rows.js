@@ -24,7 +24,7 @@ export const UNREADABLE = Symbol('unreadable')
  * @template T
  * @param {() => T} read
  * @returns {T | typeof UNREADABLE}
- * @throws what is no damage
+ * @throws anything that is no damage
  */
 export function tryRead(read) {
   try {
@@ -97,9 +97,9 @@ function nextReadable(db, { name, key }, after) {
 
 /**
  * @param {(from: number) => number | undefined | typeof UNREADABLE} probe
- * @param {number} low - which cannot be read
- * @param {number} high - which can
- * @returns {number | undefined} the first key in reach
+ * @param {number} low - key from which nothing can be read
+ * @param {number} high - key from which something can
+ * @returns {number | undefined} the first key that can be read
  */
 function firstReadable(probe, low, high) {
   while (high - low > 1) {

@@ -105,9 +105,9 @@ async function salvageInto(workFolder, options, onProgress) {
     )
   )
   try {
-    // A file of a newer program is none of ours to read; where the list itself is lost, it is taken for our own.
+    // A file of a newer program is none of ours to read; where the list of migrations is lost, the file is taken for one of ours.
     tryRead(() => pendingMigrations(from, readMigrations(ACCOUNT_MIGRATIONS)))
-    // What lies in the log only must be in the file that is kept, and must not be taken for the new one's.
+    // What lies only in the log must get into the file that is kept; and the log must not be taken for that of the new file.
     from.pragma('wal_checkpoint(TRUNCATE)')
     await createMailFile({ ...options, folder: workFolder, cipher })
     const { db: to } = openEncryptedDatabase({

@@ -20,7 +20,7 @@ import { UNREADABLE, readableEnds, readableRows, tryRead } from './readable-rows
  * @property {boolean} hasLoss - messages, or what is known of earlier expunges
  */
 
-/** Where the highest id or UID given is lost: it was less than this above the highest that is there. */
+/** Where the highest id or UID ever given is lost, it is taken to be less than this above the highest that is there. */
 const ID_RESERVE = 2 ** 20
 
 /** The same for mod-sequences. */
@@ -64,7 +64,7 @@ export function salvageMailboxes(from, to) {
 }
 
 /**
- * A mailbox whose row is lost. Its name and its UIDVALIDITY stand in the indexes that keep them unique as well; what is
+ * Makes a mailbox whose row is lost. Its name and its UIDVALIDITY also stand in the indexes that keep them unique; what is
  * lost there too is made up, and with another UIDVALIDITY clients begin anew.
  *
  * @param {Database} from - the damaged file
@@ -126,7 +126,7 @@ export function requireInbox(to, nowMs) {
 }
 
 /**
- * Keywords, subscriptions, what was drained and imported and from where, the UIDVALIDITYs of before, and the log of
+ * Copies keywords, subscriptions, what was drained and imported and from where, the UIDVALIDITYs of before, and the log of
  * expunges as far as it is whole.
  *
  * @param {Database} from
@@ -141,7 +141,7 @@ export function salvageAccount(from, to, mailboxes) {
     ).run(account === UNREADABLE ? 0 : account.last_uid_validity)
     if (account !== UNREADABLE)
       to.prepare('UPDATE account SET created_at = ?').run(account.created_at)
-    // Their index has all of them once more.
+    // By name, once more: the index of the names has all keywords as well.
     for (const key of ['number', 'name']) copyTable(from, to, { name: 'keywords', keys: [key] })
     copyTable(from, to, { name: 'subscriptions', keys: ['name'] })
     copyTable(from, to, { name: 'drained', keys: ['spool_name'] })

@@ -58,7 +58,7 @@ import {
  * @property {number} [saved_at]
  */
 
-/** That a file has had from the beginning, and without which its mail is not found. */
+/** Tables that a file has had from the beginning, and without which its mail is not found. */
 const TABLES = Object.freeze([
   'account',
   'contents',
@@ -75,11 +75,11 @@ const TABLES = Object.freeze([
 /** Messages in one transaction of the new file. */
 const BATCH_MESSAGES = 200
 
-/** Raw bytes in one: what is not committed yet lies in memory. */
+/** Raw bytes in one such transaction: what is not committed yet lies in memory. */
 const BATCH_BYTES = 32 * 1024 * 1024
 
 /**
- * SQLite goes on with the part of the schema that it could read, as if the file had no other tables.
+ * Asks for each table, because SQLite goes on with the part of the schema that it could read, as if there were no others.
  *
  * @param {Database} from
  * @throws {MailError} ACCOUNT_DAMAGED
@@ -271,7 +271,7 @@ function sizesWhereLost(rows) {
 
 /**
  * @param {Database} from
- * @returns {(mailboxId: number) => boolean} whether the user has deleted that mailbox, and only the sweep had not come
+ * @returns {(mailboxId: number) => boolean} whether the user has deleted that mailbox, and the sweep had not come to it yet
  */
 function deletedMailboxes(from) {
   const ids = hasTable(from, 'garbage_mailboxes')

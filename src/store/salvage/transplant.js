@@ -17,7 +17,7 @@ import { applyKey } from '../../database/setup-pragma.js'
 /** The first page that is taken over: of a mailbox's file the second one is SQLite's map. */
 export const FIRST_PAGE = 3
 
-/** A value may have a thousand million bytes at most. */
+/** Bytes of one filler value: SQLite allows at most a thousand million. */
 const MAX_FILLER_BYTES = 500_000_000
 
 const PIECE_BYTES = 1024 * 1024

@@ -2,7 +2,7 @@
  * Blocks of the index that were read lately: they never change.
  */
 
-/** What is kept by default, bytes: the blocks that the terms of one search share. */
+/** Bytes of blocks that are kept by default: enough for those that the terms of one search share. */
 const CACHE_BYTES = 1024 * 1024
 
 /** The blocks last used, up to so many bytes. */

@@ -35,7 +35,7 @@ export class CandidateReader {
   #pace
   /** What is read of each message besides its text. */
   #needs
-  /** Of the header, if what is asked for is listed: then the header itself is not read. */
+  /** The fields to read, if all that the keys ask for are listed; null: what is needed is read from the header itself. */
   #listed
   #contents
 
@@ -93,7 +93,7 @@ export class CandidateReader {
 
   /**
    * @param {Candidate} candidate - its record has the header block, or says that it is too large to keep
-   * @returns {Promise<true>} when it is there, if it is needed
+   * @returns {Promise<true>} once the header is there, if it is needed
    * @throws {import('../../errors.js').MailError} MESSAGE_GONE
    * @throws {TooLongHere}
    */

@@ -80,7 +80,7 @@ export async function learnContents(database, view, breathe) {
   for (let isMore = !knowsContents(view); isMore;) {
     await breathe()
     const after = messageRowId(view.mailboxId, learnt.get(view) ?? 0)
-    // What comes while the file is read may be missing from what is read.
+    // `rows` may lack a message that comes while the file is read: what is learnt ends at the newest of before.
     const newest = lastUid(view)
     const rows = /** @type {[number, number, number][]} */ (
       await database.readSettled((db) =>
@@ -91,7 +91,7 @@ export async function learnContents(database, view, breathe) {
         ).all(after, end, PAGE_ROWS)
       )
     )
-    // Nothing is waited for here: slots stay what they are.
+    // Synchronous: slots keep their messages meanwhile.
     rememberRows(view, rows)
     const isLast = rows.length < PAGE_ROWS
     const through = isLast ? newest : uidOfRow(rows.at(-1)?.[0] ?? 0)

@@ -26,7 +26,7 @@ import { compileViewKey } from './view-keys.js'
 /** Rows of the index for one key that are read on the event loop: about 8 ms. */
 const INLINE_ROWS = 16_384
 
-/** What reading them may take, ms, as far as it can be told beforehand. */
+/** Reading those rows may take at most so many ms, as far as that can be told beforehand. */
 const INLINE_MS = 8
 
 /** Blocks of the index that are read on the event loop, for one search: some 30 µs each. */
@@ -39,7 +39,7 @@ const INLINE_IDS = 1_000_000
 const INLINE_TEXTS = 128
 
 /**
- * A longer header is decoded in a thread, bytes: one of nothing but short lines takes some milliseconds here. Hardly any
+ * A header of more bytes is decoded in a thread: one of nothing but short lines would take some milliseconds here. Hardly any
  * is as long, and those that are come from mailing lists and from gateways that sign what others have signed.
  */
 const INLINE_HEADER_BYTES = 32 * 1024
@@ -48,7 +48,7 @@ const INLINE_HEADER_BYTES = 32 * 1024
 const INLINE_LEAVES = 32
 
 /** Matches of the thread that are taken between two looks at the clock. */
-const STEP = 1024
+const STEP_MATCHES = 1024
 
 /** Messages whose header is looked at on the event loop, some 20 µs each. */
 const INLINE_HEADERS = 1024
@@ -164,7 +164,7 @@ class Search {
     const request = { mailboxId, key, nowSeconds: this.#nowSeconds, ...packed }
     for (const uids of await store.searchAccess.scanner.scan(request, signal)) {
       for (const uid of uids) {
-        if (matches.length % STEP === 0) await breathe()
+        if (matches.length % STEP_MATCHES === 0) await breathe()
         matches.push(view.slotOf(uid))
       }
     }
@@ -193,7 +193,7 @@ class Search {
   /**
    * @param {Resolver} resolver
    * @param {number} maxLooks
-   * @returns {Promise<number[] | null>} slots; null when more must be looked at, or what takes too long
+   * @returns {Promise<number[] | null>} slots; null when more messages must be looked at, or one that takes too long here
    */
   async #finish(resolver, maxLooks) {
     const sorted = await resolver.sort(maxLooks)
@@ -215,7 +215,7 @@ class Search {
  */
 function slotsOf({ store, view, selected }, plan) {
   const findFlag = (/** @type {string} */ name) => store.findFlag(name)
-  // One test for a key that stands in the search many times: of a set of UIDs it may be as large as the mailbox.
+  // One test for a key that occurs many times: the test for a set of UIDs may be as large as the mailbox.
   const known = new Map()
   const tests = plan.leaves.map(({ key, stage }) => {
     if (stage === STAGE.VIEW && !known.has(key))
@@ -223,7 +223,7 @@ function slotsOf({ store, view, selected }, plan) {
     return known.get(key) ?? null
   })
   const length = selected.slotOfSequence(selected.messageCount) + 1
-  // Where the last slot is no higher than there are messages, none is missing.
+  // With as many messages as slots up to the last one, the client knows the message of each slot.
   const isWhole = length === selected.messageCount
   const isKnown = (/** @type {number} */ slot) => isWhole || selected.sequenceOfSlot(slot) !== 0
   return {

@@ -11,7 +11,7 @@ const FIRST_ROWS = 512
 
 /**
  * @typedef {object} FieldRows
- * @property {number[]} rows - ids of contents, ascending; `maxRows`: there may be more
+ * @property {number[]} rows - ids of contents, ascending; where they are `maxRows`, there may be more
  * @property {boolean} isExact - whether they have the term for certain
  */
 
@@ -70,7 +70,7 @@ function rowsWithPhrase(db, term, column, maxRows) {
  * @param {Database} db
  * @param {string} term - askable, without a trigram
  * @param {string} column - of `search_header`
- * @param {number} maxRows - of one content for each place where it has the term
+ * @param {number} maxRows - a content has one row for each place where it has the term
  * @returns {FieldRows}
  */
 function rowsWithTrigram(db, term, column, maxRows) {

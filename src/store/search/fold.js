@@ -35,9 +35,9 @@ const CASED_END = 0x20000
  * Code points that are looked at together: most such blocks have no letter with an upper case, which the engine tells at
  * once.
  */
-const BLOCK = 0x100
+const BLOCK_POINTS = 0x100
 
-/** Of numbers as they lie in memory. */
+/** Decodes UTF-16 units in the byte order of this machine's memory. */
 const UTF_16 = new TextDecoder(endianness() === 'LE' ? 'utf-16le' : 'utf-16be', { ignoreBOM: true })
 
 /** @type {{ pattern: RegExp, folded: Map<string, string> } | null} */
@@ -77,10 +77,10 @@ function deriveRemainder() {
   /** @type {Map<string, string>} */
   const folded = new Map()
   const lowerCase = /[\p{Changes_When_Uppercased}--\p{Changes_When_Lowercased}]/gv
-  for (let start = 0; start < CASED_END; start += BLOCK) {
+  for (let start = 0; start < CASED_END; start += BLOCK_POINTS) {
     // Surrogates are no letters.
     if (start >= 0xd800 && start < 0xe000) continue
-    const block = codePoints(start, start + BLOCK)
+    const block = codePoints(start, start + BLOCK_POINTS)
     if (block.toUpperCase() === block) continue
     for (const [letter] of block.matchAll(lowerCase)) {
       const upper = letter.toUpperCase()

@@ -2,8 +2,8 @@
  * What the search index says to the keys of one search.
  *
  * Exactness: the list of what is not indexed yet is read first, and for a content on it the index says nothing. Whatever
- * is indexed, deleted or appended afterwards changes no answer about any other content. An index that other code has
- * made is not asked at all.
+ * is indexed, deleted or appended afterwards changes no answer about any other content. An index that another version of the
+ * code has made is not asked at all.
  */
 import { isMailError } from '../../errors.js'
 import { isLongAnswer, rowsWithTerm } from './field-rows.js'
@@ -62,7 +62,7 @@ const USUAL_FIELDS = new Set(
 /** Longer terms are whole ids as a rule, or most of one: their runs are in few messages. */
 const MAX_FRAGMENT_LENGTH = 15
 
-/** The index may be merged while it is asked; then it is asked again. */
+/** The index is asked at most so many times, where it is merged while it is asked. */
 const MAX_ATTEMPTS = 5
 
 /** At most so many contents are looked at sooner than another term is asked for. */
@@ -80,7 +80,7 @@ export class IndexAnswers {
   #pending
   /** @type {(LeafAnswer | undefined)[]} by leaf.index */
   #answers = []
-  /** @type {({ possible: IdSet, certain: IdSet } | undefined)[]} the same */
+  /** @type {({ possible: IdSet, certain: IdSet } | undefined)[]} by leaf.index, too */
   #sets = []
   #isPending
   #count = 0
@@ -131,7 +131,7 @@ export class IndexAnswers {
 
   /** @returns {boolean} whether so little is left that the index need not be asked further */
   get isEnough() {
-    // All answers are gone through for this: not after each of thousands.
+    // `#seePossible` goes through all answers: not after each of thousands.
     if (this.#count > FIRST_ANSWERS && this.#count < this.#seen * 2) return false
     const possible = this.#seePossible()
     return possible !== null && possible.length <= FEW_CONTENTS
@@ -212,7 +212,7 @@ export async function askIndex(database, request) {
   try {
     return await ask(database, request)
   } catch (error) {
-    // The mail itself may be sound, and is looked at instead; who keeps the file has been told of the damage.
+    // The mail itself may be sound, and is looked at instead; whoever keeps the file has been told of the damage.
     if (isMailError(error, 'ACCOUNT_DAMAGED')) return null
     throw error
   }
@@ -269,7 +269,7 @@ async function askOnce(database, leaves, request) {
       }
     }
   } catch (error) {
-    // What was found so far is of segments that are gone by now.
+    // What was found so far comes from segments that have gone by now.
     if (error instanceof OvertakenError) return null
     throw error
   }
@@ -360,7 +360,7 @@ async function askField(leaf, index) {
 /**
  * @param {PlanNode} node
  * @param {(LeafAnswer | undefined)[]} answers
- * @returns {IdList | null} contents outside make the node false; null when they need not
+ * @returns {IdList | null} contents outside it make the node false; null when any content may make it true
  */
 function possibleOf(node, answers) {
   if (node.kind === 'constant') return node.value ? null : NO_IDS

@@ -47,19 +47,19 @@ const BATCH_CONTENTS = 256
 /** Text in one transaction, UTF-16 units. */
 const BATCH_CHARACTERS = 4 * 1024 * 1024
 
-/** Postings in one transaction: of noise there may be as many in one message. */
+/** Postings in one transaction: a message of noise may bring as many by itself. */
 const BATCH_POSTINGS = 150_000
 
 /** Pages that one step of a merge writes: some 20 ms. */
 const MERGE_PAGES = 64
 
-/** Below this a merge gains nothing that anybody would notice, contents. */
+/** A merge that drops fewer deleted contents gains nothing that anybody would notice. */
 const MERGE_MIN_DELETED = 1000
 
 /** A merge pays when one in so many of the indexed contents has gone. */
 const MERGE_DIVISOR = 5
 
-/** Where half has gone it pays earlier: little is left to be written. Contents. */
+/** Where half of the contents have gone, a merge pays from so many on: little is left to be written. */
 const MERGE_MIN_OF_HALF = 50
 
 /** So many contents in one run came from an import or the like. */
@@ -68,7 +68,7 @@ const BULK_CONTENTS = 1000
 /** Part of the file that may stay free after such a run: merges and packing leave pages, and the next mail takes them. */
 const FREE_SHARE = 0.05
 
-/** Below this nobody cares, pages. */
+/** So many free pages may stay in any file: nobody would miss them. */
 const FREE_PAGES = 256
 
 /** Pages that are given back in one transaction. */
@@ -212,7 +212,7 @@ async function readBatch(db, source, { after, isCalledOff }) {
 export const toIndexed = (id, text) => ({
   id,
   fields: text && text.fields,
-  // Of one that cannot be indexed it is not known.
+  // Of a content that cannot be indexed nobody knows: it may have some.
   hasBase64: text?.hasBase64 ?? true,
   madeMeta: text && text.madeMeta
 })

@@ -179,7 +179,7 @@ const readContentIds = (db, { after, through, limit }) =>
  *
  * @param {Database} db
  * @param {number} pages - to be written at most, about
- * @param {boolean} isFirst - takes all in
+ * @param {boolean} isFirst - whether this is the first step, which takes in all segments of FTS5
  * @returns {boolean} whether there is more to do
  */
 export function mergeFieldsStep(db, pages, isFirst) {

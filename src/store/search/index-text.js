@@ -49,7 +49,7 @@ export const INDEX_VERSION = BUILDER_VERSION * 1000 + TEXT_VERSION
 /** A content with more different tokens is left out and looked at by each search: it is no text but noise. */
 const MAX_TOKENS = 100_000
 
-/** A message of which nothing has been made yet is read once if it is no longer, bytes: its texts die young then. */
+/** A message of at most so many bytes, of which nothing has been made yet, is read once: its texts die young then. */
 const WHOLE_BYTES = 32 * 1024
 
 /** Values of Message-ID that are kept as they stand: one is usual, of 20 to 100 characters. */

@@ -86,7 +86,7 @@ export class IndexTurns {
     const begin = () => {
       this.#leave = null
       noteWaiting()
-      // Not while it waits: mailboxes by the thousand may do so.
+      // The lock is not held while the turn waits: thousands of mailboxes may wait.
       work = asOnlyIndexer(this.#folder, () =>
         this.#threads.run({ kind: 'index', request }, { onProgress, signal, isUrgent })
       )
@@ -101,13 +101,13 @@ export class IndexTurns {
       this.#newContents = left === 'nothing' ? 0 : count
       return left
     } catch (error) {
-      // The queue does not wait for what it ends; whoever closes the file must.
+      // The queue does not wait for work that is aborted; whoever closes the file must.
       await Promise.resolve(work).catch(() => {})
       if (signal.aborted || !leave.signal.aborted) throw error
       return 'texts'
     } finally {
       this.#leave = null
-      // One that was called off while it waited has left without a word.
+      // A turn that was called off while it waited has left the queue without a call of `begin`.
       noteWaiting()
     }
   }

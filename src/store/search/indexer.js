@@ -49,7 +49,7 @@ const MANY_BYTES = 8 * 1024 * 1024
  */
 const COUNT_MS = 5000
 
-/** Where another process indexes the mailbox, or something else is in the way, it is looked at again after so long, ms. */
+/** After so many ms the list is looked at again, where another process indexes the mailbox or something else is in the way. */
 const AGAIN_MS = 5000
 
 /**
@@ -78,8 +78,8 @@ const INLINE_MERGED = 64
 const INLINE_BLOCKS = 4
 
 /**
- * Attachments that others may have too are looked for in a thread alone. It is not started for less: so many contents, or so
- * many bytes.
+ * Attachments that other messages may have too are looked for only in a thread. It is started for more contents than this, or
+ * more bytes.
  */
 const INLINE_QUEUE = 100
 const INLINE_QUEUE_BYTES = 1024 * 1024
@@ -113,9 +113,9 @@ export class SearchIndexer {
   /** When the last commit came. */
   #lastMs = 0
   #load = new LoopLoad()
-  /** When it was last counted what waits. */
+  /** When what waits was last counted. */
   #countedMs = -Infinity
-  /** The last commit when what waited was found to be little: without another it still is. */
+  /** `#lastMs` when what waited was found to be little: without another commit it still is. */
   #littleSinceMs = -1
 
   /** @param {IndexerOptions} options */
@@ -265,7 +265,7 @@ export class SearchIndexer {
     }
     const indexAll = async () => {
       if (isNew) while (await this.#write(resetStep));
-      // Another process may have had its turn since they were counted.
+      // Another process may have indexed some of `pending` since it was read.
       const left = new Set((await this.#database.readSettled(readSomePending)).map(({ id }) => id))
       const ours = pending.filter(({ id }) => left.has(id))
       for (let at = 0; at < ours.length;) {
@@ -290,7 +290,7 @@ export class SearchIndexer {
     const contents = []
     let count = 0
     const slicer = new Slicer()
-    // What is longer than this is not indexed here at all.
+    // Longer contents are not indexed here at all.
     const pace = { breathe: () => slicer.breathe(), maxHeaderBytes: INLINE_BYTES }
     for (const { id } of pending) {
       if (batch.size > INLINE_POSTINGS || !batch.hasRoomFor(id)) break

@@ -60,7 +60,7 @@ export const UNHURRIED = { breathe: async () => {}, maxHeaderBytes: Infinity }
  * @param {TextRecord} record - read with `partTree`; with `content` a small message is not read again
  * @param {Pace} pace
  * @returns {AsyncGenerator<TextPiece>}
- * @throws {TooLongHere} from that of a part or of a message inside
+ * @throws {TooLongHere} where the header of a part, or of a message inside, is too long
  */
 export async function* readTextPieces(store, record, { breathe, maxHeaderBytes }) {
   if (!record.partTree) return

@@ -10,7 +10,7 @@ import { MailError } from '../../errors.js'
  * @param {string} folder - the account's
  * @param {() => Promise<T>} work
  * @returns {Promise<T>}
- * @throws {MailError} BUSY where another opener is at it, whose lock ends with it, however it ends
+ * @throws {MailError} BUSY where another opener is indexing; its lock goes when it ends, however it ends
  */
 export async function asOnlyIndexer(folder, work) {
   const lock = tryReserve(folder)

@@ -24,7 +24,7 @@ export const readMark = (db) =>
  * @returns {{ id: number, size: number }[]} contents that are to be indexed, by id
  */
 export function readPending(db, after, limit) {
-  // CROSS JOIN: the list first. Of an empty one the planner has no statistics and takes it for a long one: it would go
+  // CROSS JOIN: the list first. The planner has no statistics of an empty list and takes it for a long one: it would go
   // through all contents, which held the event loop for 200 ms in a mailbox of 100,000 messages.
   const listed = prepared(
     db,

@@ -38,7 +38,7 @@ const MAX_DEPTH = 1100
  * @typedef {object} Plan
  * @property {PlanNode} root
  * @property {LeafNode[]} leaves - every leaf of the tree, which may stand in it at several places
- * @property {number} places - of leaves in the tree: how many are asked for a message at most
+ * @property {number} places - where leaves stand in the tree: at most so many are decided for a message
  */
 
 /** @type {Record<string, number>} */

@@ -6,7 +6,7 @@
 
 export const NO_POSTINGS = new Int32Array(0)
 
-/** Up to here a set of bits is used: 2 MB. */
+/** Postings below this are kept as a set of bits: 2 MB. */
 const MAX_BITS = 2 ** 24
 
 /** Puts together the lists of many terms. */
@@ -59,7 +59,7 @@ export class PostingUnion {
   toList() {
     if (this.#count === 0) return NO_POSTINGS
     const bits = this.#bits
-    // A letter is in a hundred words of each text: what was added is far more than what there is.
+    // A letter is in a hundred words of each text: many more postings were added than are distinct.
     const room = Math.min(this.#count, bits.length * 8 + this.#others.length)
     const list = new Int32Array(room)
     let count = 0

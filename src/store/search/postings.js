@@ -144,7 +144,7 @@ export function decodeListInto(bytes, list, { at = 0, shift = 0 } = {}) {
   return end
 }
 
-/** Numbers that lists are gathered in, one behind the other. */
+/** Gathers the numbers of several lists, one list behind the other. */
 export class PostingList {
   #numbers = new Int32Array(INITIAL_POSTINGS)
   length = 0

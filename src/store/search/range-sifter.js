@@ -13,13 +13,13 @@ import { NO, OPEN, VerdictPage, YES } from './verdict-page.js'
 /** Rows that SQLite compares in one read: about 2 ms. */
 export const RANGE_PAGE = 4096
 
-/** So few are read one by one sooner. */
+/** Fewer candidates are read sooner one by one. */
 const MIN_RANGE = 16
 
-/** With more keys about rows each row is read once, and not the range for each of them. */
+/** With more keys about rows, each row is read once, instead of the range once for each key. */
 const MAX_ROW_LEAVES = 4
 
-/** A range may hold so many UIDs for each candidate. */
+/** A range may hold at most so many UIDs for each candidate. */
 const RANGE_FACTOR = 4
 
 /**
@@ -61,7 +61,7 @@ export class RangeSifter {
    *
    * @param {number[]} page - up to RANGE_PAGE candidates, ascending
    * @param {number[]} matches - collects indexes
-   * @returns {Promise<number[]>} those still open; the same array when nothing of it can be told of them
+   * @returns {Promise<number[]>} those still open; the same array where `message_meta` must be made anew first
    * @throws {TooLongHere}
    */
   async sift(page, matches) {

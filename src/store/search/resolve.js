@@ -2,7 +2,7 @@
  * Decides a plan for messages that the view alone could not decide: by the index, then by their rows, headers and text,
  * each read only for those that are still open. The same on the event loop, in slices, and in a thread.
  *
- * Invariants: what is held is the answers of the index, and one page of messages (500 rows, or 32 headers and contents of
+ * Invariants: nothing is held but the answers of the index and one page of messages (500 rows, or 32 headers and contents of
  * a chunk at most, and the text of one part); the slicer is asked between any two reads.
  */
 import { CandidateReader, unlessGone } from './candidate-reader.js'
@@ -29,7 +29,7 @@ const ROW_PAGE = 500
 const HEADER_PAGE = 32
 
 /** Candidates between two looks at the clock: some 50 µs of work. */
-const STEP = 256
+const STEP_CANDIDATES = 256
 
 /** The same where they are judged many at once. */
 const VIEW_PAGE = 4096
@@ -46,7 +46,7 @@ const PLACES_DIVISOR = 256
  * @property {(index: number) => number} uidAt - 0 for none
  * @property {(uid: number) => number} indexOf - -1 for none
  * @property {boolean} knowsContents - whether `contentIdAt` can be called now
- * @property {(breathe: () => Promise<void>) => Promise<void>} learnContents - so that it can
+ * @property {(breathe: () => Promise<void>) => Promise<void>} learnContents - makes `knowsContents` true
  * @property {(index: number) => number} contentIdAt - 0 for none, or a message that has gone
  * @property {(leaf: LeafNode, index: number) => boolean} viewVerdict - of a leaf of the view's stage
  * @property {(leaf: LeafNode, first: number, target: Uint8Array) => void} fillVerdicts - the same for the candidate `first`
@@ -113,7 +113,7 @@ export class Resolver {
     this.#answers = answers
     this.#slicer = slicer
     this.#mustPause = mustPause
-    this.#step = judgedAtOnce(plan, STEP)
+    this.#step = judgedAtOnce(plan, STEP_CANDIDATES)
     this.#ranges = new RangeSifter({
       database,
       mailboxId,
@@ -171,7 +171,7 @@ export class Resolver {
       if (index % this.#step === 0) await this.#breathe()
       if (result.open.length > maxOpen) return null
       const contentId = this.#candidates.contentIdAt(index)
-      // Most are out at once. Without a content it has gone, and is judged by what the view tells.
+      // Most are out at once. A message without a content has gone, and is judged by what the view tells.
       if (contentId !== 0 && !set.has(contentId)) continue
       if (this.#candidates.uidAt(index) !== 0) take(index, contentId)
     }

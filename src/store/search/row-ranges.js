@@ -13,8 +13,8 @@ import { SECONDS_PER_DAY, wantedDay } from './row-keys.js'
 /**
  * @typedef {object} RowTest
  * @property {string} condition - SQL over `messages m`, or also over `message_meta d`; true or false
- * @property {number[]} values - what stands for its marks
- * @property {boolean} [isOfMeta] - whether over both
+ * @property {number[]} values - bound to its `?` marks, in their order
+ * @property {boolean} [isOfMeta] - whether the condition is over both
  */
 
 /** An INTERNALDATE as it is written, seconds since 1970 in its own zone. */

@@ -32,7 +32,7 @@ export const STOP = 1
 export const PAUSE = 2
 
 /** Messages between two looks at the clock: some 100 µs of work. */
-const STEP = 1024
+const STEP_MESSAGES = 1024
 
 /**
  * @param {Plan} plan
@@ -53,7 +53,7 @@ export async function packCandidates(plan, candidates, open, breathe) {
   if (hasContents) await candidates.learnContents(breathe)
   const contentIds = new Float64Array(hasContents ? open.length : 0)
   const stride = Math.ceil(leaves.length / 8)
-  const step = judgedAtOnce(plan, STEP)
+  const step = judgedAtOnce(plan, STEP_MESSAGES)
   const uids = new Uint32Array(open.length)
   const verdicts = new Uint8Array(open.length * stride)
   open.sort((left, right) => left - right)

@@ -100,7 +100,7 @@ async function scan({ request, signal }) {
     mustPause: () => Atomics.load(flag, 0) === PAUSE && performance.now() >= mayPauseMs
   })
   const sorted = await resolver.sort(Infinity)
-  // What leads up to the messages is done again in the next turn: it is to be half of each at most.
+  // All that comes before the messages is done again in the next turn: it is to be at most half of each.
   const readyMs = performance.now()
   mayPauseMs = readyMs + (readyMs - begunMs)
   if (!sorted) return { uids: new Uint32Array(0) }
@@ -112,7 +112,7 @@ async function scan({ request, signal }) {
 
 /**
  * @param {ScanOutcome} outcome
- * @returns {ArrayBuffer[]} whose memory is moved to who gets it
+ * @returns {ArrayBuffer[]} whose memory is moved to the receiver
  */
 function buffersOf({ uids, rest }) {
   const arrays = rest ? [uids, rest.uids, rest.contentIds, rest.verdicts] : [uids]

@@ -155,7 +155,7 @@ async function writeTokens(writer, termClass, table, all, breathe) {
   const terms = []
   for (let token = 0; token < table.size; token++) {
     if (token % BREATH_TERMS === 0) await breathe()
-    // Of a content that was left out there are tokens that are nowhere else.
+    // A content that was left out may have brought tokens that are in no other.
     terms.push(startOf(token) === ends[token] ? '' : toBinary(table.textOf(token)))
   }
   const order = await inOrder(terms, breathe)

@@ -23,7 +23,7 @@ export const TERM_CLASS = Object.freeze({
   GRAM: 2,
   /** Values of Message-ID; the separator alone stands for one that is not here. */
   ID: 3,
-  /** Three bytes in a row of a term of class WHOLE; what is posted is numbers of term blocks of that class. */
+  /** Three bytes in a row of a term of class WHOLE; its postings are numbers of term blocks of that class. */
   PART: 4
 })
 
@@ -44,8 +44,8 @@ const FIRST_POSTING_ROW = 2 ** 20
 const MAX_BLOCK_BYTES = 1024 * 1024
 
 /**
- * Of a first term so much stands in the directory, bytes. Runs and trigrams are never longer, and for them it must be all:
- * only values of Message-ID are, and these are always looked through from the first to the last.
+ * The directory has at most so many bytes of a block's first term. Runs and trigrams must stand there whole, and are never
+ * longer; only values of Message-ID are, and these are always looked through from the first to the last.
  */
 const MAX_FIRST_BYTES = 72
 

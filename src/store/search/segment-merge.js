@@ -161,7 +161,7 @@ async function mergeOne(port, rows) {
       try {
         return { value: work(db) }
       } catch (error) {
-        // What another process has merged it deletes: that something of it is missing is no damage.
+        // Another process deletes the segments that it has merged: a missing block of theirs is no damage.
         if (areLive(db, rows)) throw error
         return null
       }

@@ -1,5 +1,5 @@
 /**
- * Looks for terms in one segment of the index: all terms that contain, begin with, end in or are a piece of text.
+ * Looks for terms in one segment of the index: all that contain a text, begin with it, end in it, or are equal to it.
  */
 import { decodeList } from './postings.js'
 import { rarestFirst } from './rarity.js'

@@ -152,12 +152,12 @@ export function leaveSegments(db, segments) {
 }
 
 /**
- * Another process that indexes the same mailbox takes what is being made here for left by a program that ended. What it
- * has begun to delete must not become live, nor grow.
+ * Another process that indexes the same mailbox takes a segment that is being made here for one left by a program that ended.
+ * A segment that it has begun to delete must not become live, nor grow.
  *
  * @param {Database} db
  * @param {number} segmentId - of one that is being made
- * @returns {boolean} whether it is nobody else's
+ * @returns {boolean} false: another process has taken it
  */
 export const isUnfinished = (db, segmentId) =>
   prepared(db, 'SELECT state FROM search_segments WHERE id = ?', 'value').get(segmentId) ===

@@ -52,10 +52,10 @@ const CUT_PAIR = /[\ud800-\udbff]$/
 /** An open run that is shorter is in nearly every text; asked for only when there is nothing else to ask. */
 const MIN_TELLING_POINTS = 3
 
-/** Says that more would have to be read than was allowed. */
+/** Thrown where more would have to be read than was allowed. */
 export class TooMuchError extends Error {}
 
-/** Says that segments were merged while they were asked. */
+/** Thrown where segments were merged while they were asked. */
 export class OvertakenError extends Error {}
 
 /** The segments as they were at the beginning of a search. */
@@ -162,7 +162,7 @@ export class TextIndex {
       try {
         return work(db)
       } catch (error) {
-        // What was merged meanwhile is deleted: that something of it is missing is no damage.
+        // Segments that were merged meanwhile are deleted: a missing block of theirs is no damage.
         if (areWhole(db, this.#rows)) throw error
         return null
       }

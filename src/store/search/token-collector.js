@@ -58,7 +58,7 @@ export class BatchTokens {
   grams = new TokenTable()
 }
 
-/** Collects the tokens of a text that comes in pieces. Of those that share tables, one must be through before the next. */
+/** Collects the tokens of a text that comes in pieces. Of collectors that share tables, one must end before the next begins. */
 export class TokenCollector {
   #tokens
   #mark

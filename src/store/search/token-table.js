@@ -10,7 +10,7 @@ import { grown } from '../../support/grown.js'
 const INITIAL_SLOTS = 4096
 const INITIAL_UNITS = 16_384
 
-/** Nobody can prepare tokens that all have one hash: these are other numbers in each process. */
+/** Different in each process: so nobody can prepare tokens that all have one hash. */
 const HASH_SEED = randomInt(2 ** 32)
 const HASH_FACTOR = randomInt(2 ** 29) * 8 + 5
 

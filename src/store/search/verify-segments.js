@@ -14,7 +14,7 @@ import { readDirectory, readSegments } from './segment-rows.js'
  * @typedef {import('./segment-rows.js').SegmentRow} SegmentRow
  */
 
-/** Contents that are named: more tell nothing more. */
+/** A problem names at most so many contents: more would tell nothing more. */
 const MAX_NAMED = 5
 
 /**

@@ -18,7 +18,7 @@ import { NO, YES } from './verdict-page.js'
  * @property {(slot: number) => number} sequenceOfSlot - 0 for a message the client knows as gone, or not yet
  * @property {(slot: number) => boolean} isRecent
  * @property {boolean} hasOwnFlags - whether it was told flags that the view does not have yet
- * @property {(slot: number) => number} flagsOf - of `view.flags`, with those
+ * @property {(slot: number) => number} flagsOf - as in `view.flags`, with those applied
  */
 
 /** @typedef {{ from: number, to: number }} NumberRange */

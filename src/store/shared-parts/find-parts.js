@@ -24,7 +24,7 @@ const CR = 13
 const LF = 10
 const PADDING = 61
 
-/** What is looked at of each text, at its beginning and at its end, bytes: the shortest has both. */
+/** Bytes of a text that are looked at, at its beginning and again at its end: the shortest text has both. */
 const SAMPLE_TEXT_BYTES = MIN_TEXT_BYTES / 2
 
 /** Decoded bytes of either that are hashed: there are so many whatever the lines are, which have at most half of the text. */
@@ -33,7 +33,7 @@ const SAMPLE_BYTES = 512
 /** Of a hash, as many as a number holds. */
 const SHORT_HASH_BYTES = 6
 
-/** Text that is a string at a time: those of this size die young. */
+/** Bytes of text that are made a string at a time: strings of this size die young. */
 const PIECE_BYTES = 16 * 1024
 
 /** @param {number} line - characters */
@@ -110,7 +110,7 @@ async function samplePart(reader, { start, end }) {
  * @throws {import('../../errors.js').MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
  */
 export async function decodeText(database, { contentId, start, end }, onDecoded) {
-  /** Of a line that is not over. */
+  /** The beginning of a line whose end is not read yet. */
   let rest = Buffer.alloc(0)
   let line = 0
   let lineCount = 0

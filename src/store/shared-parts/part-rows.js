@@ -231,7 +231,7 @@ export function leavePartsOf(db, contentId) {
   for (const id of partIds) hideUnused(db, id)
 }
 
-/** Parts for the sweep: an unfinished one has a use from its beginning. */
+/** Parts for the sweep. One that is still being made has no hash either, but a use from its beginning. */
 export const UNUSED_PARTS = `SELECT id, size FROM shared_parts
   WHERE hash IS NULL AND NOT EXISTS (SELECT 1 FROM shared_part_uses WHERE part_id = shared_parts.id)`
 

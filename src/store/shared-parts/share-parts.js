@@ -92,7 +92,7 @@ export async function shareParts({ read, write }, isCalledOff) {
 
 /**
  * @param {SharePort} port
- * @returns {Promise<boolean>} whether all of the list is done; no: that is enough for one turn
+ * @returns {Promise<boolean>} whether all of the list is done; false: this was enough for one turn
  * @throws {CalledOff}
  */
 async function shareQueued(port) {
@@ -134,7 +134,7 @@ async function lookAt({ read }, queue) {
   })
   for (const [index, { id, size }] of queue.entries()) {
     const tree = trees[index]
-    // Without one nothing could be made of the message.
+    // Where there is no part tree, none could be made of the message.
     const found = tree && (await unlessUnreadable(() => findParts({ readSettled: read }, id, tree)))
     if (found) places.push(...found)
     contentIds.push(id)
@@ -266,7 +266,7 @@ async function makePart(port, place, hash) {
 }
 
 /**
- * Has the chunks of a message refer to a shared part, where they are shorter then.
+ * Makes the chunks of a message refer to a shared part, where that makes them shorter.
  *
  * @param {SharePort} port
  * @param {PartPlace} place - noted as shared where one does

@@ -1,5 +1,5 @@
 /**
- * Chunks of which parts are stored elsewhere, once for several messages: what is in place of them says where.
+ * Chunks of which parts are stored elsewhere, once for several messages: references in their place say where.
  *
  *     1 byte    codec of the rest
  *     2 bytes   number of references; then for each
@@ -134,7 +134,7 @@ export function unpackSharedChunk(data, size, readPart) {
   if (chunk === null) return null
   const rest = decodeChunk(chunk.codec, chunk.data, chunk.restBytes)
   if (rest.length !== chunk.restBytes) return null
-  // What unpacks straight into a buffer may need a byte more, and so may who gets this one.
+  // A byte more, as for what unpacks straight into a buffer: whoever gets this one may need it, too.
   const raw = takeBuffer(size + 1)
   let [from, to] = [0, 0]
   for (const { at, bytes, partId, size: partSize, line, from: textFrom } of chunk.references) {

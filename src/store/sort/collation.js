@@ -6,8 +6,8 @@
 import { MAX_BASE_SUBJECT_CHARACTERS } from '../../mime/limits.js'
 
 /**
- * A key is kept for each message while they are sorted. A display name may have a quarter of a megabyte, and
- * decomposition makes eighteen characters of some.
+ * A key has at most so many bytes: one is kept for each message while they are sorted. A display name may have a quarter of a
+ * megabyte, and decomposition makes eighteen characters of some.
  */
 const MAX_KEY_BYTES = 4096
 
@@ -37,16 +37,16 @@ const WITH_IOTA = /^[\u1f80-\u1f87\u1f90-\u1f97\u1fa0-\u1fa7]$/
 const WITH_LATE_IOTA = /^[\u1fb3\u1fc3\u1ff3]$/
 const IOTA_STEP = 8
 
-/** All of these lie between; most text does not. */
+/** All letters of these kinds lie between the two; most text does not. */
 const FIRST_SPECIAL = '\u01c4'
 const LAST_SPECIAL = '\u1fff'
 
 /**
- * @param {string} text - of which as much counts as of a subject
+ * @param {string} text - only its first MAX_BASE_SUBJECT_CHARACTERS count
  * @returns {string} one character for each byte; two texts compare as these do by `<`, and match if they are equal
  */
 export function collationKey(text) {
-  // The start of a longer one would hold all of it in memory: that is copied below.
+  // Of a longer text, a slice would keep the whole in memory: below, the key is copied.
   if (text.length <= MAX_BASE_SUBJECT_CHARACTERS && ASCII.test(text)) return text.toUpperCase()
   let titled = ''
   for (const character of text.slice(0, MAX_BASE_SUBJECT_CHARACTERS)) titled += titleCase(character)

@@ -14,11 +14,11 @@ import { EMPTY_RANK } from './text-ranks.js'
 /** @import { TextKey } from './read-values.js' */
 /** @import { Ranks } from './text-ranks.js' */
 
-/** To find the place of one text takes as long as to read so many in a row. */
+/** Finding the place of one text takes as long as reading so many texts in a row. */
 const LOOKUP_COST = 512
 
 /** Slots between two looks at the clock: below a millisecond. */
-const STEP = 16_384
+const STEP_SLOTS = 16_384
 
 /**
  * @param {MessageSource} source
@@ -42,7 +42,7 @@ export async function insertRanks(source, key, { kept, missing }, slicer) {
 
   /** @type {Map<string, number>} the rank of an equal text, or else of the next one */
   const places = new Map()
-  /** @type {number[]} before which a text comes that is new, ascending */
+  /** @type {number[]} ranks before each of which a new text comes, ascending */
   const pushed = []
   for (const text of [...new Set(added.values())].sort(compareValues)) {
     let low = 0
@@ -90,7 +90,7 @@ function rankedSlots(view, kept) {
 async function pushedUp(kept, pushed, length, slicer) {
   const ranks = new Uint32Array(Math.max(length, kept.length))
   for (let slot = 0; slot < kept.length; slot++) {
-    if (slot % STEP === 0) await slicer.breathe()
+    if (slot % STEP_SLOTS === 0) await slicer.breathe()
     const rank = /** @type {number} */ (kept[slot])
     if (rank > 0) ranks[slot] = rank + countBelow(pushed, rank + 1)
   }

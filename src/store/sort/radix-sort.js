@@ -16,7 +16,7 @@
 const RADIX = 2048
 
 /** Slots between two looks at the clock: below a millisecond. */
-const STEP = 16_384
+const STEP_SLOTS = 16_384
 
 /**
  * @param {Uint32Array} slots - taken over
@@ -28,9 +28,9 @@ const STEP = 16_384
 export async function sortByKey(slots, keys, isReverse, slicer) {
   let lowest = Infinity
   let highest = -Infinity
-  for (let start = 0; start < slots.length; start += STEP) {
+  for (let start = 0; start < slots.length; start += STEP_SLOTS) {
     await slicer.breathe()
-    for (const slot of slots.subarray(start, start + STEP)) {
+    for (const slot of slots.subarray(start, start + STEP_SLOTS)) {
       const key = /** @type {number} */ (keys[slot])
       if (key < lowest) lowest = key
       if (key > highest) highest = key
@@ -43,14 +43,14 @@ export async function sortByKey(slots, keys, isReverse, slicer) {
   for (let unit = 1; unit <= highest - lowest; unit *= RADIX) {
     const pass = { keys, ...order, unit }
     const counts = new Uint32Array(RADIX)
-    for (let start = 0; start < from.length; start += STEP) {
+    for (let start = 0; start < from.length; start += STEP_SLOTS) {
       await slicer.breathe()
-      countDigits(from.subarray(start, start + STEP), pass, counts)
+      countDigits(from.subarray(start, start + STEP_SLOTS), pass, counts)
     }
     const places = startsOf(counts)
-    for (let start = 0; start < from.length; start += STEP) {
+    for (let start = 0; start < from.length; start += STEP_SLOTS) {
       await slicer.breathe()
-      placeByDigit(from.subarray(start, start + STEP), pass, places, to)
+      placeByDigit(from.subarray(start, start + STEP_SLOTS), pass, places, to)
     }
     ;[from, to] = [to, from]
   }
@@ -65,7 +65,7 @@ export async function sortByKey(slots, keys, isReverse, slicer) {
 function countDigits(slots, { keys, sign, base, unit }, counts) {
   for (let at = 0; at < slots.length; at++) {
     const key = /** @type {number} */ (keys[/** @type {number} */ (slots[at])])
-    // Of what is above 2^32 the operator takes the lowest bits.
+    // Above 2^32, `&` takes the lowest 32 bits.
     const digit = ((sign * key + base) / unit) & (RADIX - 1)
     counts[digit] = /** @type {number} */ (counts[digit]) + 1
   }

@@ -26,8 +26,8 @@ const SMALL_PAGE = 256
  * @param {string} select - SQL without WHERE, of the id of `messages m` and more; only the second column may hold long texts
  * @param {readonly number[]} slots - ascending
  * @param {Slicer} slicer
- * @returns {AsyncGenerator<Row[], void, void>} pages of rows in the order of the slots, which stand in the
- *   place of the ids; messages that have gone meanwhile are left out
+ * @returns {AsyncGenerator<Row[], void, void>} pages of rows in the order of the slots, each with its slot in the place of the
+ *   id; messages that have gone meanwhile are left out
  */
 export async function* readRows({ store, view }, select, slots, slicer) {
   const { database } = store.searchAccess

@@ -4,10 +4,10 @@
 
 /** @import { Slicer } from '../../support/slicer.js' */
 
-/** Sorted at a stretch: below a millisecond. */
-const RUN = 1024
-/** Merged between two looks at the clock. */
-const STEP = 4096
+/** Items that are sorted at a stretch: below a millisecond. */
+const RUN_ITEMS = 1024
+/** Items that are merged between two looks at the clock. */
+const STEP_ITEMS = 4096
 
 /**
  * @template T
@@ -19,9 +19,9 @@ const STEP = 4096
 export async function sortInSlices(items, compare, slicer) {
   /** @type {T[][]} */
   let runs = []
-  for (let start = 0; start < items.length; start += RUN) {
+  for (let start = 0; start < items.length; start += RUN_ITEMS) {
     await slicer.breathe()
-    runs.push(items.slice(start, start + RUN).sort(compare))
+    runs.push(items.slice(start, start + RUN_ITEMS).sort(compare))
   }
   while (runs.length > 1) {
     /** @type {T[][]} */
@@ -50,7 +50,7 @@ async function merge(left, right, compare, slicer) {
   let i = 0
   let j = 0
   while (i < left.length && j < right.length) {
-    if (merged.length % STEP === 0) await slicer.breathe()
+    if (merged.length % STEP_ITEMS === 0) await slicer.breathe()
     const a = /** @type {T} */ (left[i])
     const b = /** @type {T} */ (right[j])
     if (compare(a, b) <= 0) {

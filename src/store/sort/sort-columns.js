@@ -1,6 +1,6 @@
 /**
- * What messages are sorted by, as whole numbers by slot. They are kept with the view of their mailbox: of a message nothing
- * of this ever changes, and webmail asks for the same order again for each page that it shows. Texts are kept as ranks,
+ * What messages are sorted by, as whole numbers by slot. The columns are kept with the view of their mailbox: none of a
+ * message's values ever changes, and webmail asks for the same order again for each page that it shows. Texts are kept as ranks,
  * which take a tenth of their memory.
  *
  * In each column 0 stands for a message of which nothing is known: it has come since, was not asked for, or has gone.
@@ -19,7 +19,7 @@ import { collectTexts } from './text-ranks.js'
 /** @typedef {Readonly<Float64Array | Uint32Array>} SortColumn */
 
 /** Slots between two looks at the clock: below a millisecond. */
-const STEP = 16_384
+const STEP_SLOTS = 16_384
 
 /** Added to dates and sizes, so that all are above 0: no date is as far from 1970. */
 const SHIFT = 2 ** 43
@@ -48,7 +48,7 @@ export async function numberColumn(source, key, slots, slicer) {
  * @param {number} value - of a date, seconds; of a size, bytes
  */
 export function keepNumber(view, key, slot, value) {
-  // Looked up each time: it is replaced when the view grows.
+  // The column is looked up each time: it is replaced when the view grows.
   roomyColumn(view, key)[slot] = SHIFT + value
 }
 
@@ -84,7 +84,7 @@ export async function rankColumn(source, key, slots, slicer, collected = null) {
   const inserted = kept ? await insertRanks(source, key, { kept, missing }, slicer) : null
   const texts = async () => collected ?? (await collectTexts(source, key, slots, slicer))
   const ranks = inserted ?? (await (await texts()).ranks(slicer))
-  // Those of a few messages alone are of no use to whoever asks for all.
+  // Ranks of a few messages alone are of no use to whoever asks for all.
   const isMost = inserted !== null || slots.length * 2 >= view.aliveCount
   if (isMost && view.sortColumns.get(key) === kept) view.sortColumns.set(key, ranks)
   return ranks
@@ -109,7 +109,7 @@ export async function slotsIn(columns, slots, slicer) {
   const found = new Uint32Array(slots.length)
   let count = 0
   for (const [nth, slot] of slots.entries()) {
-    if (nth % STEP === 0) await slicer.breathe()
+    if (nth % STEP_SLOTS === 0) await slicer.breathe()
     if (columns.every((column) => column[slot])) found[count++] = slot
   }
   return found.subarray(0, count)

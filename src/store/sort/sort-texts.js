@@ -15,7 +15,7 @@ const PIECE_CHARACTERS = 6
 const PIECE_STARTS = [0, 6, 12]
 
 /** Texts between two looks at the clock: below a millisecond. */
-const STEP = 4096
+const STEP_TEXTS = 4096
 
 /**
  * @param {readonly string[]} texts - of `collationKey`
@@ -38,7 +38,7 @@ export async function sortTexts(texts, slicer) {
     compareValues(texts[left] ?? '', texts[right] ?? '')
   let start = 0
   for (let end = 1; end <= order.length; end++) {
-    if (end % STEP === 0) await slicer.breathe()
+    if (end % STEP_TEXTS === 0) await slicer.breathe()
     if (end < order.length && isAlike(order[start] ?? 0, order[end] ?? 0)) continue
     if (end - start > 1)
       order.set(await sortInSlices([...order.subarray(start, end)], compare, slicer), start)
@@ -51,12 +51,12 @@ export async function sortTexts(texts, slicer) {
  * @param {readonly string[]} texts
  * @param {number} from - character
  * @param {Slicer} slicer
- * @returns {Promise<Float64Array>} of each text the piece there; where it has ended there are NULs
+ * @returns {Promise<Float64Array>} the piece there of each text; NULs stand for characters behind its end
  */
 async function piecesAt(texts, from, slicer) {
   const pieces = new Float64Array(texts.length)
   for (const [index, text] of texts.entries()) {
-    if (index % STEP === 0) await slicer.breathe()
+    if (index % STEP_TEXTS === 0) await slicer.breathe()
     let piece = 0
     for (let at = from; at < from + PIECE_CHARACTERS; at++)
       piece = piece * 256 + (at < text.length ? text.charCodeAt(at) : 0)

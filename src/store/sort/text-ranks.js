@@ -16,7 +16,7 @@ import { sortTexts } from './sort-texts.js'
 export const EMPTY_RANK = 1
 
 /** Texts or ranks between two looks at the clock: below a millisecond. */
-const STEP = 4096
+const STEP_TEXTS = 4096
 
 /** Texts of messages, of which ranks are to be made. */
 export class TextCollector {
@@ -33,7 +33,8 @@ export class TextCollector {
     /** By slot, one more than the index of its text. */
     this.#indexes = new Uint32Array(view.length)
     /**
-     * Few people have written many messages. Most subjects are different: to look each up would cost more than it spares.
+     * Indexes of `#texts`, for names: few people have written many messages. Most subjects are different: looking each up would
+     * cost more than it spares.
      *
      * @type {Map<string, number> | null}
      */
@@ -63,7 +64,7 @@ export class TextCollector {
     const rankOf = await rankTexts(this.#texts, slicer)
     const ranks = new Uint32Array(this.#indexes.length)
     for (let slot = 0; slot < ranks.length; slot++) {
-      if (slot % STEP === 0) await slicer.breathe()
+      if (slot % STEP_TEXTS === 0) await slicer.breathe()
       ranks[slot] = rankOf[this.#indexes[slot] ?? 0] ?? 0
     }
     return ranks
@@ -93,7 +94,7 @@ async function rankTexts(texts, slicer) {
   let rank = EMPTY_RANK
   let last = ''
   for (const [nth, index] of (await sortTexts(texts, slicer)).entries()) {
-    if (nth % STEP === 0) await slicer.breathe()
+    if (nth % STEP_TEXTS === 0) await slicer.breathe()
     const text = texts[index] ?? ''
     if (text !== last) rank++
     last = text

@@ -1,6 +1,6 @@
 /**
  * Which messages name which in Message-ID, References and In-Reply-To, with a number for each identifier: kept with the view
- * of their mailbox, because of a message nothing of this ever changes, and in a fifth of the memory that the identifiers take.
+ * of their mailbox, because a message's links never change, and in a fifth of the memory that the identifiers take.
  *
  * New messages come behind the others. To find the number of an identifier that they name, there is a hash for each number,
  * and the UID of a message that names its identifier, to be read there. UIDs stand for messages because slots may be dropped.
@@ -106,8 +106,8 @@ export class KeptLinks {
 
   /**
    * @param {string} id
-   * @returns {{ number: number, uid: number }[] | null} numbers of which it may be one, and for each the UID of a message that
-   *   names that identifier; null: they are too many to look at
+   * @returns {{ number: number, uid: number }[] | null} numbers that may be this identifier's, and for each the UID of a message
+   *   that names the identifier of that number; null: they are too many to look at
    */
   numbersLike(id) {
     const hash = hashOf(id)
@@ -154,7 +154,7 @@ export class KeptLinks {
 
 /**
  * @param {string} id
- * @returns {number} FNV-1a: what has the same may still be another
+ * @returns {number} FNV-1a; two identifiers may have the same
  */
 function hashOf(id) {
   let hash = 0x811c9dc5

@@ -11,7 +11,7 @@ import { readEnvelopes } from '../sort/read-envelopes.js'
 /** @import { MessageSource } from '../sort/read-pages.js' */
 /** @import { Slicer } from '../../support/slicer.js' */
 
-/** Beside 0, which says nothing. */
+/** What is kept of a slot; 0: nothing is known. */
 const OTHER = 1
 const REPLY = 2
 
@@ -25,7 +25,7 @@ export async function knownReplies(source, slots, slicer) {
   const { view } = source
   const missing = slots.filter((slot) => !repliesOf(view)[slot])
   const keep = (/** @type {number} */ slot, /** @type {Buffer} */ envelope) => {
-    // Looked up each time: it is replaced when the view grows.
+    // The array is looked up each time: it is replaced when the view grows.
     repliesOf(view)[slot] = isReplyOrForward(envelopeSubject(envelope)) ? REPLY : OTHER
   }
   await readEnvelopes(source, missing, keep, slicer)

@@ -17,7 +17,7 @@ import { readLinks } from './read-links.js'
  */
 const MAX_ABSENT = 100_000
 
-/** New messages whose links are added to those that are kept: to look the identifiers of one up takes a millisecond. */
+/** The links of at most so many new messages are added to those that are kept: looking up one's identifiers takes 1 ms. */
 const MAX_ADDED = 64
 
 /** Messages a page, of what is kept. */
@@ -57,7 +57,7 @@ async function* makeLinks(source, slots, slicer) {
     numbers.set(id, number)
     return number
   }
-  // What is known of a part of the mailbox is of no use to whoever asks for all.
+  // The links of a part of the mailbox are of no use to whoever asks for all.
   const isKept = slots.length * 2 >= view.aliveCount
   const needsSubjects = isKept && !view.sortColumns.has('SUBJECT')
   const subjects = needsSubjects ? new TextCollector('SUBJECT', view) : null
@@ -98,7 +98,7 @@ function referencesOf({ references, inReplyTo }) {
  * @param {MessageSource} source
  * @param {readonly number[]} slots
  * @param {Slicer} slicer
- * @returns {Promise<KeptLinks | null>} what is known of all of these; null when it must be read
+ * @returns {Promise<KeptLinks | null>} the links of all of these, and of others; null when they must be read
  */
 async function completeKept(source, slots, slicer) {
   const { view } = source
@@ -113,7 +113,7 @@ async function completeKept(source, slots, slicer) {
   const ids = new Set(added.flatMap((each) => [each.messageId ?? [], ...referencesOf(each)].flat()))
   const numbers = await findNumbers(source, kept, ids, slicer)
   if (numbers === null) return null
-  // Another has added some meanwhile.
+  // Another request has added some meanwhile.
   if (view.threadLinks !== kept || kept.lastUid !== lastUid)
     return await completeKept(source, slots, slicer)
   for (const message of added) {
@@ -136,7 +136,8 @@ async function completeKept(source, slots, slicer) {
  * @param {KeptLinks} kept
  * @param {ReadonlySet<string>} ids
  * @param {Slicer} slicer
- * @returns {Promise<Map<string, number> | null>} of those that have one; null: it cannot be told, because messages have gone
+ * @returns {Promise<Map<string, number> | null>} numbers of those that have one; null: nobody can tell, because messages that
+ *   name them have gone
  */
 async function findNumbers(source, kept, ids, slicer) {
   const { view } = source

@@ -9,7 +9,7 @@ import { numberColumn, rankColumn, slotsIn } from '../sort/sort-columns.js'
 /** @import { ThreadNode } from './thread-messages.js' */
 
 /** Messages between two looks at the clock: below a millisecond. */
-const STEP = 4096
+const STEP_MESSAGES = 4096
 
 /**
  * @param {MessageSource} source
@@ -24,7 +24,7 @@ export async function threadBySubject(source, slots, slicer) {
   /** @type {Map<number, ThreadNode>} by subject; the one that begins first is the first */
   const threads = new Map()
   for (const [nth, slot] of (await sortByKey(known, dates, false, slicer)).entries()) {
-    if (nth % STEP === 0) await slicer.breathe()
+    if (nth % STEP_MESSAGES === 0) await slicer.breathe()
     const subject = subjects[slot] ?? 0
     const head = threads.get(subject)
     /** @type {ThreadNode} */

@@ -21,7 +21,7 @@ import { IS_FRESH, WITH_META } from '../with-meta.js'
 const SELECT = `SELECT m.id, CASE WHEN ${IS_FRESH} THEN d.reference_list END, d.message_id, d.in_reply_to,
   coalesce(d.sent_at, m.internal_date), d.base_subject ${WITH_META}`
 
-/** Messages of which rows are made anew before the next are. */
+/** Messages whose rows are made anew together. */
 const STALE_PAGE = 250
 
 /** @type {readonly string[]} */

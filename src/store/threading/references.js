@@ -38,7 +38,7 @@ class Container {
     return this.slot < 0
   }
 
-  /** @param {Container} child - for the list */
+  /** @param {Container} child - gets the last place in `children` */
   add(child) {
     if (this.children === NO_CHILDREN) this.children = [child]
     else this.children.push(child)
@@ -48,7 +48,7 @@ class Container {
 /** @typedef {Container} ThreadContainer */
 
 /** Threads, references or links between two looks at the clock: below a millisecond. */
-const STEP = 1024
+const STEP_ITEMS = 1024
 
 /**
  * Links that are walked up to see that a new one makes no loop: a second of work. Threads of people need none or a few for
@@ -72,7 +72,7 @@ export async function threadByReferences(source, slots, slicer) {
   const gathered = await gatherBySubject(roots, newDummy, slicer)
   const heads = await sortHeads(gathered, messages.length, slicer)
   for (const [nth, message] of messages.entries()) {
-    if (nth % STEP === 0) await slicer.breathe()
+    if (nth % STEP_ITEMS === 0) await slicer.breathe()
     if (message.children.length > 1) message.children = await sortSiblings(message.children, slicer)
   }
   return heads
@@ -92,7 +92,7 @@ async function linkMessages(source, slots, slicer) {
   const containerOf = (/** @type {number} */ number) => (containers[number] ??= new Container())
   let seen = 0
   let walked = 0
-  let nextBreath = STEP
+  let nextBreath = STEP_ITEMS
   /** @type {Container[]} */
   const messages = []
   for await (const page of numberedLinks(source, slots, slicer)) {
@@ -112,7 +112,7 @@ async function linkMessages(source, slots, slicer) {
           walked += link(last, reference, MAX_WALKED - walked)
         last = reference
         if (seen + walked < nextBreath) continue
-        nextBreath = seen + walked + STEP
+        nextBreath = seen + walked + STEP_ITEMS
         await slicer.breathe()
       }
       unlink(message)
@@ -133,7 +133,7 @@ async function putByDate(source, messages, slicer) {
   const slots = []
   const places = new Uint32Array(messages.length)
   for (const [index, { slot }] of messages.entries()) {
-    if (index % STEP === 0) await slicer.breathe()
+    if (index % STEP_ITEMS === 0) await slicer.breathe()
     slots.push(slot)
     places[index] = index
   }
@@ -141,7 +141,7 @@ async function putByDate(source, messages, slicer) {
   const subjects = await rankColumn(source, 'SUBJECT', slots, slicer)
   const keys = new Float64Array(messages.length)
   for (const [index, message] of messages.entries()) {
-    if (index % STEP === 0) await slicer.breathe()
+    if (index % STEP_ITEMS === 0) await slicer.breathe()
     keys[index] = dates[message.slot] ?? 0
     // 0: it has gone since its links were read, and so may others have, of any subject.
     message.subject = subjects[message.slot] || EMPTY_RANK
@@ -150,7 +150,7 @@ async function putByDate(source, messages, slicer) {
   /** @type {Container[]} */
   const byDate = []
   for (const index of indexes) {
-    if (byDate.length % STEP === 0) await slicer.breathe()
+    if (byDate.length % STEP_ITEMS === 0) await slicer.breathe()
     const message = /** @type {Container} */ (messages[index])
     message.place = byDate.length
     byDate.push(message)
@@ -167,7 +167,7 @@ async function putByDate(source, messages, slicer) {
 function link(parent, child, maxWalked) {
   let walked = 0
   if (parent === child) return walked
-  // Who has no children is nobody's ancestor: so it is for nearly every message, and no way up need be walked.
+  // A child without children is nobody's ancestor. Nearly every message is one, and then no way up need be walked.
   if (child.childCount > 0) {
     for (let above = parent.parent; above !== null; above = above.parent) {
       if (above === child || walked === maxWalked) return walked
@@ -199,7 +199,7 @@ async function pruneDummies(messages, slicer) {
   /** @type {Container[]} */
   const heads = []
   for (const [nth, message] of messages.entries()) {
-    if (nth % STEP === 0) await slicer.breathe()
+    if (nth % STEP_ITEMS === 0) await slicer.breathe()
     if (message.parent === null) heads.push(message)
     else {
       const parent = heirOf(message.parent, heirs)
@@ -246,7 +246,7 @@ async function sortHeads(heads, count, slicer) {
   /** @type {(Container | undefined)[]} */
   const byPlace = new Array(count)
   for (const [nth, head] of heads.entries()) {
-    if (nth % STEP === 0) await slicer.breathe()
+    if (nth % STEP_ITEMS === 0) await slicer.breathe()
     if (head.isDummy) head.children = await sortSiblings(head.children, slicer)
     byPlace[leaderOf(head).place] = head
   }
@@ -292,14 +292,14 @@ async function markReplies(source, heads, slicer) {
   /** @type {Map<number, number>} */
   const counts = new Map()
   for (const [nth, head] of heads.entries()) {
-    if (nth % STEP === 0) await slicer.breathe()
+    if (nth % STEP_ITEMS === 0) await slicer.breathe()
     const { subject } = leaderOf(head)
     if (subject !== EMPTY_RANK) counts.set(subject, (counts.get(subject) ?? 0) + 1)
   }
   /** @type {Container[]} */
   const asked = []
   for (const [nth, head] of heads.entries()) {
-    if (nth % STEP === 0) await slicer.breathe()
+    if (nth % STEP_ITEMS === 0) await slicer.breathe()
     if (!head.isDummy && (counts.get(head.subject) ?? 0) > 1) asked.push(head)
   }
   const wanted = await sortInSlices(asked, (left, right) => left.slot - right.slot, slicer)

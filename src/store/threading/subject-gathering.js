@@ -8,7 +8,7 @@ import { EMPTY_RANK } from '../sort/text-ranks.js'
 /** @import { Slicer } from '../../support/slicer.js' */
 
 /** Threads between two looks at the clock: below a millisecond. */
-const STEP = 1024
+const STEP_THREADS = 1024
 
 /**
  * @param {readonly ThreadContainer[]} heads - sorted by date; changed
@@ -23,7 +23,7 @@ export async function gatherBySubject(heads, newDummy, slicer) {
   /** @type {ThreadContainer[]} */
   const dummies = []
   for (const [nth, head] of heads.entries()) {
-    if (nth % STEP === 0) await slicer.breathe()
+    if (nth % STEP_THREADS === 0) await slicer.breathe()
     const subject = subjectOf(head)
     const chosen = table.get(subject)
     if (subject === EMPTY_RANK || chosen === undefined || chosen === head) continue
@@ -53,7 +53,7 @@ async function subjectTable(heads, slicer) {
   /** @type {Map<number, ThreadContainer>} */
   const table = new Map()
   for (const [nth, head] of heads.entries()) {
-    if (nth % STEP === 0) await slicer.breathe()
+    if (nth % STEP_THREADS === 0) await slicer.breathe()
     const subject = subjectOf(head)
     if (subject === EMPTY_RANK) continue
     const chosen = table.get(subject)
