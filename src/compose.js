@@ -3,34 +3,27 @@
  * done here: no protocol, no SQL, no keys.
  */
 import { availableParallelism } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { makeFirstAccount } from './accounts/first-account.js'
 import { OpenAccounts } from './accounts/open-accounts.js'
 import { keepRemoving, removePendingFolders } from './accounts/remove-account.js'
 import { rememberPlaces } from './accounts/remember-places.js'
-import { openAccountServices } from './accounts/services.js'
-import { createAdmin } from './admin/create.js'
 import { hostIdOf, readHostState } from './backup/host-state.js'
 import { listenForBackups } from './backup/owner-listener.js'
 import { scheduleNightly } from './backup/schedule.js'
-import { inTurn } from './cluster/start-turn.js'
 import { Closers } from './compose/closers.js'
+import { createServers } from './compose/create-servers.js'
 import { openDoors } from './compose/doors.js'
-import { lmtpTlsOf, replaceCertificates, tlsSettingsOf } from './compose/tls.js'
-import { createLmtpServer } from './delivery/lmtp.js'
-import { MailError } from './errors.js'
-import { createImapServer } from './imap/session/listener.js'
+import { openData } from './compose/open-data.js'
+import { replaceCertificates } from './compose/tls.js'
 import { warmUp } from './imap/session/warm-up.js'
 import { cleanLeftovers } from './maintenance/leftovers.js'
 import { systemResources } from './maintenance/resources.js'
 import { MaintenanceWorker } from './maintenance/worker.js'
-import { createAuthServer } from './sasl/auth-server.js'
 import { mailDictionary } from './store/mail-dictionary.js'
 import { endStoreThreads, prepareStoreThreads } from './store/store-threads.js'
-import { loadCertificates, warnOfEnded, watchCertificates } from './support/certificates.js'
-import { steadyClock, systemClock } from './support/clock.js'
-import { diskTrouble } from './support/disk-trouble.js'
-import { makeFolderDurably } from './support/write-file.js'
+import { warnOfEnded, watchCertificates } from './support/certificates.js'
+import { systemClock } from './support/clock.js'
 import { createLogger } from './telemetry/logger.js'
 import { PressureGuard, boundsOf } from './telemetry/pressure.js'
 import { outliveUnawaited } from './telemetry/unawaited.js'
@@ -38,8 +31,10 @@ import { outliveUnawaited } from './telemetry/unawaited.js'
 /**
  * @typedef {import('../config/load.js').Config} Config
  * @typedef {import('./accounts/services.js').AccountServices} AccountServices
+ * @typedef {import('./cluster/cluster-worker.js').ClusterWorker} ClusterWorker
  * @typedef {import('./compose/doors.js').ListenerInfo} ListenerInfo
  * @typedef {import('./compose/doors.js').Servers} Servers
+ * @typedef {import('./imap/session/listener.js').ImapServer} ImapServer
  * @typedef {import('./support/clock.js').Clock} Clock
  * @typedef {import('./telemetry/logger.js').Logger} Logger
  *
@@ -57,27 +52,25 @@ import { outliveUnawaited } from './telemetry/unawaited.js'
  * @property {boolean} hasAccounts
  * @property {() => Promise<void>} reloadCertificates - now; otherwise within half a minute of their files' change
  * @property {() => Promise<void>} close - commands and deliveries end, mailboxes are closed, keys zeroed
+ *
+ * @typedef {object} StepContext - what the steps of a start share
+ * @property {Config} config
+ * @property {number | null} slot - as in StartOptions
+ * @property {Clock} clock
+ * @property {Logger} logger
+ * @property {Closers} closers
+ * @property {Later} later
+ *
+ * @typedef {object} Later - what a later step makes than the parts that use it; they do so only once clients can connect
+ * @property {ImapServer | null} imap
+ * @property {ClusterWorker | null} cluster - stays null where this process serves alone
+ * @property {boolean} isReady - whether the start has come to its end
  */
-
-/**
- * @param {string} folder - the data folder, or in it
- */
-async function makeFolder(folder) {
-  try {
-    await makeFolderDurably(folder)
-  } catch (cause) {
-    const { message } = /** @type {Error} */ (cause)
-    const trouble = await diskTrouble(dirname(folder))
-    const detail =
-      trouble === null ? message : `${folder} cannot be made: the disk takes nothing (${trouble})`
-    throw new MailError('CONFIG_INVALID', { detail, cause })
-  }
-}
 
 /**
  * @param {StartOptions} options
  * @returns {Promise<RunningServer>} when every listener is up
- * @throws {MailError} CONFIG_INVALID, PEPPER_MISSING, FILE_TOO_NEW …; whatever had started is closed again
+ * @throws {import('./errors.js').MailError} CONFIG_INVALID, PEPPER_MISSING, FILE_TOO_NEW …; whatever had started is closed again
  */
 export async function startServer(options) {
   // PM2 takes a worker's log from this stream and not from its descriptor.
@@ -96,148 +89,59 @@ export async function startServer(options) {
 }
 
 /**
+ * The steps of a start:
+ *
+ *     data ─► mailboxes ─► servers ─► the other workers ─► doors ─► upkeep of the host ─► first account
+ *
+ * `closers` ends whatever was started, in the reverse order. Doors open only once the other workers are known: one of them
+ * may have a client's mailbox open. The first account comes last: its password is shown this once, by a start that succeeds.
+ *
  * @param {StartOptions} options
- * @param {{ logger: Logger, closers: Closers }} context - `closers` learns of each part as
- *   it starts
+ * @param {{ logger: Logger, closers: Closers }} context - `closers` learns of each part as it starts
  * @returns {Promise<Omit<RunningServer, 'close'>>}
  */
 async function compose(
   { config, makeFirstAccount: mayMakeAccount, nightlyCommand, slot = null },
   { logger, closers }
 ) {
-  const clock = systemClock
   const runFolder = join(config.data, 'run')
   const tlsFolder = join(config.data, 'tls')
-  let isReady = false
-  /**
-   * Joined further down; what is built before asks for it only once it runs.
-   *
-   * @type {import('./cluster/cluster-worker.js').ClusterWorker | null}
-   */
-  let cluster = null
+  const clock = systemClock
+  /** @type {Later} */
+  const later = { imap: null, cluster: null, isReady: false }
+  const context = { config, slot, clock, logger, closers, later }
 
   // Without it no mail can be read or stored: better no server than one that says so at each command.
   mailDictionary()
-  for (const folder of ['', 'tmp', 'run', 'mail']) await makeFolder(join(config.data, folder))
-  const open = async () => ({
-    certificates: await loadCertificates({ folder: tlsFolder, tls: config.tls, clock }),
-    services: await openAccountServices({ config, clock, logger })
-  })
-  const { certificates, services } = await (slot === null ? open() : inTurn(runFolder, open))
+  const { certificates, services } = await openData(context, { runFolder, tlsFolder })
   closers.add(() => services.close())
   closers.add(endStoreThreads)
   warnOfEnded(certificates, { clock, logger })
-  const { directory, unlocker } = services
   await removePendingFolders({ services })
   const removing = keepRemoving({ services })
   closers.add(() => removing.stop())
 
   const pressure = guardAgainstPressure({ config, slot, logger })
   closers.add(async () => pressure.close())
-  const admits = () => pressure.admits()
-
-  const maintenance = new MaintenanceWorker({ services, resources: systemResources })
-  const openAccounts = new OpenAccounts({
-    services,
-    maintenance,
-    onOpening: (accountId) => cluster?.hold(accountId),
-    onLocked: (accountId) => {
-      unlocker.forget(accountId)
-      cluster?.release(accountId)
-    },
-    endSessions: (...ending) => imap.endSessions(...ending)
-  })
-  closers.add(() => openAccounts.close())
-  closers.add(() => maintenance.close())
-  const owner = await listenForBackups({
-    runFolder,
-    findStore: (accountId) => openAccounts.findStore(accountId),
-    closeMailbox: (accountId) =>
-      openAccounts.closeMailbox(accountId, 'The mailbox is being restored, come back in a minute'),
-    ring: (accountId) => openAccounts.ring(accountId),
-    logger
-  })
-  closers.add(() => owner.close())
-
-  const tls = tlsSettingsOf(certificates)
-  const imap = createImapServer({
-    config,
-    authenticate: async (attempt) => {
-      const unlocked = await unlocker.unlock(attempt)
-      return cluster === null ? openAccounts.acquire(unlocked) : cluster.acquire(unlocked, attempt)
-    },
-    tls,
-    clock,
-    steadyClock,
-    logger,
-    shareOf: (limit) => Math.ceil(limit / (cluster?.slots ?? 1)),
-    admits
-  })
-  const lmtp = createLmtpServer({
-    config,
-    directory,
-    clock,
-    logger,
-    tls: lmtpTlsOf(certificates),
-    admits,
-    notify: (accountId) => {
-      openAccounts.ring(accountId)
-      cluster?.ring(accountId)
-    }
-  })
-  const sasl = createAuthServer({ config, unlocker, logger })
-  const askAllWorkers =
-    slot === null
-      ? null
-      : async (
-          /** @type {string} */ kind,
-          /** @type {unknown} */ argument,
-          /** @type {{ timeoutMs?: number }} */ options = {}
-        ) => (await cluster?.askAllWorkers(kind, argument, options)) ?? []
-  const admin = await createAdmin({
-    services,
-    imap,
-    openAccounts,
-    maintenance,
-    pressure,
-    certificates,
-    // All workers answer this at one port: one that is going must not call the host unready while others serve on.
-    isReady: () => (isReady && !closers.isClosing) || cluster?.hasOthers === true,
-    slot,
-    askAllWorkers,
-    countSilentWorkers: async () => (await cluster?.countSilent()) ?? 0
-  })
-  closers.add(() => admin.close())
-  const { userPage, discovery } = await createOptionalServers({
-    services,
-    imap,
-    openAccounts,
-    tls,
-    askAllWorkers
-  })
+  const mailboxes = await openMailboxes(context, { services, runFolder })
+  const { openAccounts } = mailboxes
+  const servers = await createServers(context, { services, certificates, pressure, ...mailboxes })
+  later.imap = servers.imap
 
   await warmUp()
   if (slot !== null) {
     const { joinCluster, shareThrottle } = await import('./compose/join-cluster.js')
+    const { imap, admin, userPage } = servers
     const answers = { ...admin.answers, ...userPage?.answers }
+    const admits = () => pressure.admits()
     const parts = { services, openAccounts, imap, admits, answers, logger }
-    cluster = await joinCluster({ slot, runFolder, ...parts })
-    closers.add(async () => cluster?.close())
+    const cluster = await joinCluster({ slot, runFolder, ...parts })
+    later.cluster = cluster
+    closers.add(() => cluster.close())
     await shareThrottle(cluster, services.throttle)
   }
 
-  const { graceMs } = config.shutdown
-  const isReplaced = () => cluster?.hasOthers ?? false
-  closers.add(() =>
-    Promise.all([
-      imap.close({ graceMs, isReplaced }),
-      lmtp.close(),
-      sasl.close(),
-      userPage?.close({ graceMs }),
-      discovery?.close()
-    ])
-  )
-  const servers = { imap, lmtp, admin, sasl, userPage, discovery }
+  closers.add(() => closeServers(context, servers))
   const listeners = await openDoors(config, servers)
   const watch = watchCertificates({
     folder: tlsFolder,
@@ -251,13 +155,13 @@ async function compose(
   closers.add(() => cleaning.stop())
   const remembering = rememberPlaces({ services })
   closers.add(() => remembering.stop())
-
   const nightly = await scheduleBackups({ config, nightlyCommand, clock, logger })
   closers.add(async () => nightly?.close())
-  closers.add(async () => cluster?.leave())
-  // Last of all: a password is shown this once, by a start that comes to its end.
+  // Added last, so that a worker which ends sends new sessions to the others before anything else of it is closed.
+  closers.add(async () => later.cluster?.leave())
+
   const accounts = await findOrMakeAccount({ services, mayMakeAccount })
-  isReady = true
+  later.isReady = true
   prepareStoreThreads()
   logger.info({ listeners: listeners.length }, 'started')
   return {
@@ -266,6 +170,57 @@ async function compose(
     ...accounts,
     reloadCertificates: watch.reload
   }
+}
+
+/**
+ * Makes what holds the open mailboxes of this process (none yet), and lets backups and restores ask for them.
+ *
+ * @param {StepContext} context
+ * @param {{ services: AccountServices, runFolder: string }} parts
+ * @returns {Promise<{ openAccounts: OpenAccounts, maintenance: MaintenanceWorker }>}
+ */
+async function openMailboxes({ logger, closers, later }, { services, runFolder }) {
+  const maintenance = new MaintenanceWorker({ services, resources: systemResources })
+  const openAccounts = new OpenAccounts({
+    services,
+    maintenance,
+    onOpening: (accountId) => later.cluster?.hold(accountId),
+    onLocked: (accountId) => {
+      services.unlocker.forget(accountId)
+      later.cluster?.release(accountId)
+    },
+    endSessions: (...ending) => later.imap?.endSessions(...ending)
+  })
+  closers.add(() => openAccounts.close())
+  closers.add(() => maintenance.close())
+  const owner = await listenForBackups({
+    runFolder,
+    findStore: (accountId) => openAccounts.findStore(accountId),
+    closeMailbox: (accountId) =>
+      openAccounts.closeMailbox(accountId, 'The mailbox is being restored, come back in a minute'),
+    ring: (accountId) => openAccounts.ring(accountId),
+    logger
+  })
+  closers.add(() => owner.close())
+  return { openAccounts, maintenance }
+}
+
+/**
+ * Closes all servers at once but the admin interface, whose turn comes after the cluster's.
+ *
+ * @param {Pick<StepContext, 'config' | 'later'>} context
+ * @param {Servers} servers
+ */
+function closeServers({ config, later }, { imap, lmtp, sasl, userPage, discovery }) {
+  const { graceMs } = config.shutdown
+  const isReplaced = () => later.cluster?.hasOthers ?? false
+  return Promise.all([
+    imap.close({ graceMs, isReplaced }),
+    lmtp.close(),
+    sasl.close(),
+    userPage?.close({ graceMs }),
+    discovery?.close()
+  ])
 }
 
 /**
@@ -284,26 +239,6 @@ function guardAgainstPressure({ config, slot, logger }) {
       else logger.warn({ reason }, 'new sessions are refused')
     }
   })
-}
-
-/**
- * The servers that many hosts have switched off: their code is loaded only where they are on.
- *
- * @param {Parameters<typeof import('./user-page/create.js').createUserPage>[0]} parts
- * @returns {Promise<Pick<Servers, 'userPage' | 'discovery'>>} null for what is off
- */
-async function createOptionalServers(parts) {
-  const { tls, services } = parts
-  const { config } = services
-  const isOn = (/** @type {{ listen: string }} */ { listen }) => listen !== 'off'
-  return {
-    userPage: isOn(config.userPage)
-      ? await (await import('./user-page/create.js')).createUserPage(parts)
-      : null,
-    discovery: isOn(config.discovery)
-      ? await (await import('./discovery/server.js')).createDiscoveryServer({ config, tls })
-      : null
-  }
 }
 
 /**
