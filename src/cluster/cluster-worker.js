@@ -1,6 +1,6 @@
 /**
- * One worker among several: knows the others, hands sessions to the worker that has their account open and takes those of
- * what is open here, rings, and asks all workers for what only each of them knows.
+ * One worker among several: knows the others, hands sessions to the worker that has their account open and takes those whose
+ * account is open here, rings the others for new mail, and asks all workers for what only each of them knows.
  *
  *     client ──TLS──► this worker ── logs in ──► who holds the account? ── nobody, or this one: the mailbox is opened here
  *                                                                      └─ another: key and bytes go there, TLS stays here
@@ -26,9 +26,9 @@ import { parseSocketName, socketNameOf } from './socket-name.js'
 /** @import { ClientFacts, HandoffPort } from './handoff.js' */
 /** @import { Peer } from './peers.js' */
 
-/** Who connects says at once what for. */
+/** Whoever connects says what for within so long, ms. */
 const FIRST_FRAME_MS = 5_000
-/** Holders that are tried until a worker serves the session itself. */
+/** At most so many holders are tried; then the worker serves the session itself. */
 const MAX_TRIES = 3
 
 /**
@@ -46,9 +46,9 @@ const MAX_TRIES = 3
  * @property {number} slot
  * @property {number} lingerMs - how long a key may stay in memory after its last session
  * @property {Pick<HandoffPort, 'admits' | 'hasRoomFor' | 'findAccount' | 'acquire' | 'adopt'>} port
- * @property {(accountId: string) => void} ring - mail lies in the account's spool: what this process does about it
+ * @property {(accountId: string) => void} ring - called where mail lies in the account's spool
  * @property {(sessionId: string, text: string) => void} endSession
- * @property {(accountId: string) => void} forget - no session of the account is left that came in here
+ * @property {(accountId: string) => void} forget - called once no relayed session of the account is left that came in here
  * @property {Record<string, (argument: any) => unknown>} answers - to `askAllWorkers`, by kind
  * @property {Record<string, (value: any) => void>} notices - what `tellOthers` tells, by kind
  * @property {import('../telemetry/logger.js').Logger} logger
@@ -67,7 +67,7 @@ export class ClusterWorker {
   #options
   #peers
   #holders
-  /** Once it knows what the others hold. */
+  /** Resolved once this worker knows what the others hold. */
   #joined = Promise.withResolvers()
   #server
   #self
@@ -75,7 +75,7 @@ export class ClusterWorker {
   #links = new Set()
   /** @type {Map<string, number>} relayed sessions by account */
   #relayed = new Map()
-  /** @type {Set<string>} accounts that are to be rung when the loop turns */
+  /** @type {Set<string>} accounts that the others are told to ring when the loop turns */
   #toRing = new Set()
 
   /**
@@ -126,7 +126,7 @@ export class ClusterWorker {
     const server = createServer({ allowHalfOpen: true, pauseOnConnect: true })
     const worker = new ClusterWorker(options, { server, self: { ...candidate, path } })
     await rm(temporary, { force: true })
-    // In a worker of node:cluster any other would belong to its primary.
+    // Without `exclusive`, node:cluster's primary would own the socket.
     server.listen({ path: temporary, exclusive: true })
     await once(server, 'listening')
     server.unref()
@@ -172,7 +172,7 @@ export class ClusterWorker {
           masterKey.dispose()
           return this.#remoteLogin(unlocked, client, holder, offer.socket)
         }
-        // One that died while it was asked is known to be gone in a moment; one that hangs may come back.
+        // A holder that has died is known to be gone in a moment; one that hangs may come back: no other is looked for.
         if (offer.state === 'silent') break
       } catch (error) {
         masterKey.dispose()
@@ -180,12 +180,12 @@ export class ClusterWorker {
         throw error
       }
     }
-    // Whoever has it open does not answer: mail is right whoever opens it.
+    // Nobody else has it open, or whoever does gives no answer: mail stays right with two that have it open.
     return await this.#options.port.acquire(unlocked)
   }
 
   /**
-   * A mailbox is opened in this process: sessions that come in elsewhere are sent here.
+   * To be called when a mailbox is opened in this process: sessions that come in elsewhere are sent here from then on.
    *
    * @param {string} accountId
    */
@@ -194,7 +194,7 @@ export class ClusterWorker {
   }
 
   /**
-   * A mailbox is closed in this process.
+   * To be called when a mailbox is closed in this process.
    *
    * @param {string} accountId
    */
@@ -235,7 +235,8 @@ export class ClusterWorker {
   }
 
   /**
-   * A repeated login is recognised by a copy of the key; it stays as long as it would where the mailbox is open.
+   * Here lies a copy of the key, by which a repeated login is recognised. It goes `lingerMs` after the last relayed session,
+   * as it would where the mailbox is open.
    *
    * @param {string} accountId
    */
@@ -248,7 +249,7 @@ export class ClusterWorker {
   }
 
   /**
-   * Mail lies in the account's spool: tells the other workers. Those that come together go together.
+   * Tells the other workers that mail lies in the account's spool: once in a turn of the event loop, for all its accounts.
    *
    * @param {string} accountId
    */
@@ -258,7 +259,7 @@ export class ClusterWorker {
     setImmediate(() => {
       const accountIds = [...this.#toRing]
       this.#toRing.clear()
-      // To all and not to the holder alone: for a moment another may have the mailbox open, too.
+      // Tells all and not the holder alone: for a moment another may have the mailbox open, too.
       for (const { link } of this.#peers.all) link.tell({ op: 'ring', accountIds })
     })
   }
@@ -278,7 +279,7 @@ export class ClusterWorker {
    *
    * @param {string} kind - of `answers`
    * @param {unknown} [argument] - plain data
-   * @param {{ timeoutMs?: number }} [options] - how long an answer may take; a few seconds unless told
+   * @param {{ timeoutMs?: number }} [options] - how long an answer may take; default: `ANSWER_MS` of link.js
    * @returns {Promise<unknown[]>} one for each worker that answered; one that has just died or hangs is left out
    */
   async askAllWorkers(kind, argument = null, options = {}) {
@@ -289,11 +290,11 @@ export class ClusterWorker {
     return [own, ...others.filter((other) => other !== null).map(({ answer }) => answer)]
   }
 
-  /** @returns {Promise<number>} workers that are there and answer nothing: such as hang, or were stopped */
+  /** @returns {Promise<number>} workers that are connected and do not answer: they hang, or were stopped (SIGSTOP) */
   async countSilent() {
     const peers = this.#peers.all
     const alive = await Promise.all(peers.map(isAlive))
-    // Of one that has ended meanwhile, the link has too.
+    // The link of a worker that has ended meanwhile is closed: that one is not silent but gone.
     return peers.filter(({ link }, index) => !alive[index] && !link.isClosed).length
   }
 

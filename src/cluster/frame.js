@@ -13,7 +13,7 @@ import { somethingHappens } from '../support/socket-event.js'
 
 const HEAD_BYTES = 5
 
-/** The list of a worker's sessions is the largest thing that is sent: 20,000 of them are some 5 MB. */
+/** At most so many bytes of JSON: the largest thing that is sent is the list of a worker's sessions, 5 MB for 20,000. */
 const MAX_JSON_BYTES = 16 * 1024 * 1024
 
 /**
@@ -65,7 +65,7 @@ class FrameReader {
     if (jsonBytes > MAX_JSON_BYTES) throw new RangeError('Too much for one frame')
     const size = HEAD_BYTES + jsonBytes + secretBytes
     if (this.#bytes < size) return null
-    // Before it is taken: where this throws, `wipe` finds the secret.
+    // Parsed before `#take`: where this throws, the secret is still there for `wipe`.
     const value = JSON.parse(this.#peek(size).toString('utf8', HEAD_BYTES, HEAD_BYTES + jsonBytes))
     const frame = this.#take(size)
     return { value, secret: SecretBuffer.moveFrom(frame.subarray(HEAD_BYTES + jsonBytes)) }
@@ -76,14 +76,14 @@ class FrameReader {
     return this.#take(this.#bytes)
   }
 
-  /** Zeroes what was not read: of a frame that breaks off it may be a part of the secret. */
+  /** Zeroes what was not read: a frame that broke off may have left part of its secret there. */
   wipe() {
     for (const chunk of this.#chunks) chunk.fill(0)
     this.#chunks = []
     this.#bytes = 0
   }
 
-  /** @param {number} size - as many are there */
+  /** @param {number} size - at most `#bytes` */
   #peek(size) {
     const [first] = this.#chunks
     if (first !== undefined && first.length >= size) return first
@@ -117,7 +117,7 @@ export function onFrames(socket, onFrame) {
     try {
       for (let frame = reader.read(); frame !== null; frame = reader.read()) onFrame(frame)
     } catch {
-      // Nothing of ours sends such bytes: the connection means nothing.
+      // No worker sends such bytes: nothing else on this connection can be trusted.
       socket.destroy()
     }
   })

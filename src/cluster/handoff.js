@@ -15,10 +15,10 @@ import { readFrame, writeFrame } from './frame.js'
 /** @import { Unlocked } from '../accounts/unlock.js' */
 /** @import { Frame } from './frame.js' */
 
-/** To open a mailbox may take as long as another process holds its lock, ms; then the client is told to come back. */
+/** Opening a mailbox may take at most so long, ms, as where another process holds its lock; then the client must come back. */
 const ANSWER_MS = 60_000
 
-/** A worker says nothing while it opens a mailbox: whether it lives meanwhile it is asked so often, ms. */
+/** A worker says nothing here while it opens a mailbox: so often it is asked over its link whether it lives, ms. */
 const LOOK_MS = 1_000
 
 /**
@@ -35,14 +35,14 @@ const LOOK_MS = 1_000
  * @param {string} path - the holder's socket
  * @param {Unlocked} unlocked - its key stays the caller's
  * @param {ClientFacts} client
- * @param {() => Promise<boolean>} isHolderAlive - false: it is not waited for any longer
+ * @param {() => Promise<boolean>} isHolderAlive - false: this stops waiting for the holder
  * @returns {Promise<Offer>} `moved`: it takes no sessions any more; `gone`: nobody listens there; `silent`: no answer
  * @throws {MailError} what opening the mailbox threw there
  */
 export async function offerSession(path, unlocked, client, isHolderAlive) {
   const { account, credentialId, credentialVersion, scope, masterKey } = unlocked
-  // Half-open, as the client's own connection is.
   const onread = onreadShared(() => socket)
+  // Half-open, as the client's own connection is.
   const socket = createConnection({ path, allowHalfOpen: true, onread })
   try {
     await once(socket, 'connect')
@@ -51,7 +51,7 @@ export async function offerSession(path, unlocked, client, isHolderAlive) {
     return { state: 'gone' }
   }
   socket.on('error', () => socket.destroy())
-  // One by one: what else the caller knows of the client, its password for one, does not leave this process.
+  // Fields are picked one by one: what else `client` has, the password for instance, does not leave this process.
   const { sessionId, remoteAddress, isTls, clientName = null } = client
   const { id: accountId, keyEpoch } = account
   const login = { accountId, keyEpoch, credentialId, credentialVersion, scope }
@@ -68,9 +68,9 @@ export async function offerSession(path, unlocked, client, isHolderAlive) {
 }
 
 /**
- * @param {Socket} socket - destroyed where nothing comes of it
+ * @param {Socket} socket - destroyed where the holder gives no answer
  * @param {() => Promise<boolean>} isHolderAlive
- * @returns {Promise<Frame | null>}
+ * @returns {Promise<Frame | null>} null: no answer
  */
 async function readAnswer(socket, isHolderAlive) {
   let isAnswered = false
@@ -110,7 +110,7 @@ async function readAnswer(socket, isHolderAlive) {
  * @param {Socket} socket
  * @param {Frame} frame - whose `op` is `session`
  * @param {HandoffPort} port
- * @throws what is no MailError, after `failed` was sent
+ * @throws any error but a MailError, after `failed` was sent
  */
 export async function takeSession(socket, { value, secret }, port) {
   const { accountId, keyEpoch, credentialId, credentialVersion, scope, ...client } = value
@@ -122,13 +122,13 @@ export async function takeSession(socket, { value, secret }, port) {
     if (!port.isTaking()) return refuse({ state: 'moved' })
     const found = await port.findAccount(accountId)
     if (found === null) throw new MailError('AUTHENTICATION_FAILED')
-    // The key is of the epoch that the login found; a worker of before does not say which.
+    // The key belongs to the epoch that the login found; a worker of an earlier release does not send it.
     const account = { ...found, keyEpoch: keyEpoch ?? found.keyEpoch }
     if (!port.admits()) throw new MailError('OVERLOADED')
     const masterKey = secret.clone()
     const unlocked = { account, credentialId, credentialVersion, scope, masterKey }
     const login = await port.acquire(unlocked)
-    // As for a session of this worker's own: asked before, all that wait for the mailbox would be let in.
+    // Counted once the mailbox is open, as for sessions that come in here: before, all that wait for it would be let in.
     if (!port.hasRoomFor(accountId)) {
       await login.release()
       throw new MailError('LIMIT', { detail: 'sessions' })

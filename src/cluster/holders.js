@@ -7,28 +7,28 @@
  *     next login at B ─── claim ──► R: A ──► B hands the session to A
  *     A closes it ───── released ─► R: nobody has it
  *
- * The holders know best what they hold, so a register that is lost is made again: when an account's registrar changes, each
- * holder tells the new one. Until all can have done so, a registrar that knows nobody asks around. A register that is wrong
- * all the same costs time and no mail: whoever is named opens the mailbox, and two that have it open are kept apart by SQLite.
+ * The holders know best what they hold, so a lost register is made again: when an account's registrar changes, each holder
+ * tells the new one. Until all have had the time for that, a registrar that knows no holder asks all workers. A register that
+ * is wrong all the same costs time and no mail: the named worker opens the mailbox, and SQLite keeps apart two that have it.
  */
 import { Register } from './register.js'
 
-/** A registrar that is silent for so long is not waited for: the session is served where it is, ms. */
+/** A registrar may take at most so long for a claim, ms; then the session is served where it is. */
 const CLAIM_MS = 3_000
-/** A worker that is silent for so long holds nothing, as far as a claim is concerned, ms. */
+/** A worker that is asked whether it holds an account may take at most so long, ms; then it counts as holding none. */
 const HOLDS_MS = 1_500
-/** After a worker has come or gone, all others have told what they hold within this, ms. */
+/** Within so long after a worker has come or gone, all others have told the registrars what they hold, ms. */
 const SETTLE_MS = 1_000
-/** A registrar that knows a newer one passes the question on; two that disagree do not go on for ever. */
+/** A worker that takes another for the registrar passes the claim on, at most so often: two must not do so for ever. */
 const MAX_HOPS = 2
-/** Registrars that die while they are asked. */
+/** At most so many registrars are asked, where each dies before it answers. */
 const MAX_TRIES = 3
 
 /**
  * @typedef {object} Claim
  * @property {string} accountId
  * @property {string} claimant - path of the worker that a session has come to
- * @property {string[]} except - paths of workers that it found gone, or leaving
+ * @property {string[]} except - paths of workers that the claimant has tried already, and found gone or leaving
  * @property {number} [hops] - registrars that have passed it on
  *
  * @typedef {object} OtherWorker
@@ -68,9 +68,10 @@ export class Holders {
   }
 
   /**
-   * Asks the registrar, or is it.
+   * Asks the account's registrar, or answers as its registrar. Where nobody else has the account open, the answer is the
+   * claimant, which holds the account from then on.
    *
-   * @param {Claim} claim - answered with its claimant where nobody else has the account open, who holds it from then on
+   * @param {Claim} claim
    * @returns {Promise<string | null>} path of the worker that the session belongs to; null where no registrar answers
    */
   async claim(claim) {
@@ -98,12 +99,12 @@ export class Holders {
     // Another claim may have been answered meanwhile.
     const found = find()
     if (found !== null) return found
-    // One that is leaving serves the session until it is gone, and is nobody to send others to.
+    // A claimant that is leaving serves this session until it is gone, but no others are to be sent to it.
     if (this.#neighbours.isTaking(claimant)) this.#register.note(accountId, claimant)
     return claimant
   }
 
-  /** @param {string} accountId - that the registrar knows no holder of */
+  /** @param {string} accountId - of which this registrar knows no holder */
   async #askAround(accountId) {
     const question = { op: 'holds', accountId }
     await Promise.all(
@@ -123,7 +124,7 @@ export class Holders {
   }
 
   /**
-   * The mailbox is open here, or about to be.
+   * To be called when the mailbox is about to be open here.
    *
    * @param {string} accountId
    */
@@ -135,7 +136,7 @@ export class Holders {
   }
 
   /**
-   * The mailbox is closed here.
+   * To be called when the mailbox is closed here.
    *
    * @param {string} accountId
    */
@@ -148,21 +149,21 @@ export class Holders {
   }
 
   /**
-   * Another worker says what it holds.
+   * Notes what another worker says that it holds.
    *
-   * @param {string} path - its own
+   * @param {string} path - that worker's
    * @param {string[]} accountIds
    */
   noteHeld(path, accountIds) {
-    // What was under way when a worker died would stay for ever.
+    // What a worker said just before it died would stay in the register for ever.
     if (!this.#neighbours.isTaking(path)) return
     for (const accountId of accountIds) this.#register.note(accountId, path)
   }
 
   /**
-   * Another worker has closed a mailbox.
+   * Notes that another worker has closed a mailbox.
    *
-   * @param {string} path - its own
+   * @param {string} path - that worker's
    * @param {string} accountId
    */
   noteReleased(path, accountId) {
@@ -170,10 +171,10 @@ export class Holders {
   }
 
   /**
-   * A worker has come. What is told here need not be announced.
+   * To be called when a worker has come. What the result tells it need not be announced.
    *
-   * @param {string} path - its own
-   * @returns {string[]} accounts that are open here and that it is the registrar of
+   * @param {string} path - the new worker's
+   * @returns {string[]} accounts that are open here and of which it is the registrar
    */
   tell(path) {
     const accountIds = [...this.#own.keys()].filter(
@@ -184,7 +185,10 @@ export class Holders {
     return accountIds
   }
 
-  /** A worker has gone, or takes no more sessions: its accounts have other registrars, and what it held nobody holds. */
+  /**
+   * To be called when a worker has gone, or takes no more sessions: nobody holds what it held, and the accounts of which it
+   * was the registrar have others now, which learn what is open here.
+   */
   announce() {
     this.#prune()
     /** @type {Map<OtherWorker, string[]>} */

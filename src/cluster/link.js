@@ -6,10 +6,10 @@ import { once } from 'node:events'
 import { createConnection } from 'node:net'
 import { onFrames, writeFrame } from './frame.js'
 
-/** A worker that does not answer within this is as good as dead to whoever asks, ms. */
+/** An answer may take at most so long, ms; then the worker is as good as dead to whoever asks. */
 const ANSWER_MS = 5_000
 
-/** One that has left so much unread hangs, bytes: in the time that a live one takes, some KiB are said to it. */
+/** A worker that has left more than this unread hangs, bytes: before a live one reads, only some KiB are waiting for it. */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 
 /** Asks one worker. */
@@ -103,7 +103,7 @@ export class Link {
  *
  * @param {import('node:net').Socket} socket
  * @param {import('./frame.js').Frame} first - that has been read from it
- * @param {(question: any) => Promise<unknown>} answer - of a notice, what it gives is not sent
+ * @param {(question: any) => Promise<unknown>} answer - gives the answer; it is called for notices too, which get none
  * @param {(error: unknown, op: string) => void} onFailure
  */
 export function answerLink(socket, first, answer, onFailure) {

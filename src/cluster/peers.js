@@ -2,7 +2,7 @@
  * The other workers of this host: found by their sockets in the run folder, each held by a link that ends when it dies.
  *
  * A worker that starts connects to all that are there, and they connect back before they answer: when it is up, everybody
- * knows it. What nobody listens to any more was left by a killed process, and is removed.
+ * knows it. A socket at which nobody listens was left by a killed process, and is removed.
  */
 import { readdir, rm } from 'node:fs/promises'
 import { errorCodeOf } from '../database/sqlite-error.js'
@@ -12,7 +12,7 @@ import { parseSocketName } from './socket-name.js'
 
 /** @import { Candidate } from './registrar.js' */
 
-/** The folder is looked at again after this, ms: should two workers have missed each other. */
+/** The run folder is read again after so long, ms, in case two workers have missed each other. */
 const LOOK_AGAIN_MS = 5_000
 
 /**
@@ -43,7 +43,8 @@ export class Peers {
   #isClosed = false
   #isLeaving = false
   /**
-   * Those that may be registrars, until somebody comes or goes: all accounts are gone through then.
+   * Workers that may be registrars; null where that has to be found out anew, as somebody has come or gone. Remembered, since
+   * all accounts are gone through after such a change.
    *
    * @type {(WorkerPlace | Peer)[] | null}
    */
@@ -68,7 +69,7 @@ export class Peers {
     this.#timer.unref()
   }
 
-  /** @returns {Peer[]} that live, those that are leaving too */
+  /** @returns {Peer[]} the other workers that live, also those that are leaving */
   get all() {
     return [...this.#peers.values()]
   }
@@ -140,7 +141,7 @@ export class Peers {
    * Connects to a worker. Does nothing where there is a link already.
    *
    * @param {WorkerPlace} place
-   * @returns {Promise<void>} once it is known, or known to be dead
+   * @returns {Promise<void>} once that worker knows this one, or is known to be dead
    */
   meet(place) {
     const { path } = place
@@ -164,16 +165,16 @@ export class Peers {
         this.#onGone()
       })
     } catch (error) {
-      // A socket is listened to before it gets this name, so its process is gone.
+      // A worker listens before its socket gets this name, so the process behind a refusal is gone.
       if (errorCodeOf(error) === 'ECONNREFUSED') await rm(path, { force: true })
       return
     }
-    // Nobody would close it any more.
+    // `close` was called meanwhile, and has not closed this link.
     if (this.#isClosed) return link.close()
     const peer = { slot, generation, pid, path, link, isLeaving: false }
     this.#peers.set(path, peer)
     this.#taking = null
-    // The other connects back in the meantime, and does not wait for us to answer: the two would wait for each other.
+    // The other connects back before it answers, but does not wait for our answer to that: both would wait for each other.
     const answer = await link.ask({ op: 'hello', self: this.#self })
     if (answer !== null) this.#onMet(peer, answer.answer)
   }

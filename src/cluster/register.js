@@ -1,9 +1,9 @@
 /**
- * What a registrar knows: which workers have an account open, in the order in which it heard of them. There is one, but for
- * moments; the first is where new sessions go, and another takes its place when it closes the mailbox or is gone.
+ * What a registrar knows: which workers have an account open, in the order in which it heard of them. But for moments there is
+ * only one. New sessions go to the first; the next takes its place once it closes the mailbox or is gone.
  *
- * An account takes some 300 bytes for as long as it is open: here the id, the path, an array of one and an entry of the map, at
- * its holder another entry.
+ * An account takes some 300 bytes for as long as it is open: the id, the path, an array of one and an entry of the map here, and
+ * another entry at its holder.
  */
 
 /** Accounts and who has them open. */
@@ -26,7 +26,7 @@ export class Register {
   }
 
   /**
-   * Never puts a worker before one that is there already: sessions have been sent to that one.
+   * Adds a worker behind those already known: sessions have been sent to the first of these.
    *
    * @param {string} accountId
    * @param {string} path - of the worker that has it open

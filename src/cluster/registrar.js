@@ -1,6 +1,6 @@
 /**
  * Which worker is the registrar of an account, the one that is asked who has it open: rendezvous hashing over the slots that
- * live. A slot that goes moves its own accounts and no others; one that comes back takes back what was its own.
+ * have a worker. When a slot goes, only its own accounts move; when it comes back, it gets back just these.
  *
  * Nothing depends on all workers agreeing: two that hold one mailbox for a moment are kept apart by SQLite.
  */
@@ -33,7 +33,7 @@ function hashOf(accountId) {
  * @returns {number} 32 bits
  */
 function weightOf(hash, slot) {
-  // FNV alone would order the slots alike for ids that end alike: murmur's finish mixes the slot into every bit.
+  // With FNV alone, ids that end alike would have the same registrar: murmur's finish mixes the slot into every bit.
   let weight = Math.imul(hash ^ Math.imul(slot + 1, 0x9e3779b1), 0x85ebca6b)
   weight = Math.imul(weight ^ (weight >>> 13), 0xc2b2ae35)
   return (weight ^ (weight >>> 16)) >>> 0

@@ -5,15 +5,15 @@
 
 /** @import { Socket } from 'node:net' */
 
-/** After our FIN, so long may the client take to close, ms. */
+/** After our FIN the client may take at most so long to close, ms. */
 const LINGER_MS = 5000
 /**
- * A client that takes no byte for so long is gone, ms, as where it is served (imap/session/connection.js). There the session ends
- * too, and nothing of that is read here while the client holds it back.
+ * A client that takes no byte for so long is gone, ms, as in imap/session/connection.js. The holder ends its session by that
+ * rule, but its end is not read here while the client takes nothing: so the client is cut here, too.
  */
 const STALL_MS = 5 * 60_000
 
-/** Only where the other worker died: its own farewells are part of what it sends. */
+/** Sent only where the holder died: otherwise its own BYE is among the bytes that it sent. */
 const BYE = '* BYE The mailbox moved to another process, log in again\r\n'
 
 const CRLF = Buffer.from('\r\n')
@@ -23,7 +23,7 @@ const CRLF = Buffer.from('\r\n')
  * @param {Socket} options.client - nobody listens to it any more
  * @param {Buffer} options.rest - what the client has sent and nobody has read
  * @param {Socket} options.holder - to the worker that serves the session
- * @param {() => Promise<boolean>} options.isHolderAlive - asked when its side has ended
+ * @param {() => Promise<boolean>} options.isHolderAlive - asked when the holder's side of the connection has ended
  * @returns {Promise<void>} when the client has gone
  */
 export function relay({ client, rest, holder, isHolderAlive }) {
@@ -45,7 +45,7 @@ export function relay({ client, rest, holder, isHolderAlive }) {
       if (!holder.write(chunk)) client.pause()
     })
     holder.on('drain', () => client.resume())
-    // Its last words may have come with its login, and whoever read them has seen the end.
+    // The client may have ended its side right behind its login: whoever read that has had the `end` event already.
     if (client.readableEnded) holder.end()
     else client.on('end', () => holder.end())
 
@@ -66,9 +66,9 @@ export function relay({ client, rest, holder, isHolderAlive }) {
     const finish = async () => {
       if (isEnding) return
       isEnding = true
-      // What was compressed ends otherwise (00 00 ff ff), and behind half a line a BYE would be taken for its rest.
+      // After half a line, a BYE would be taken for its rest; and compressed data ends in 00 00 ff ff, so never as a line does.
       if (!(await isHolderAlive()) && isAtLineEnd && client.writable) client.write(BYE)
-      // A timer would keep one that has gone in memory.
+      // A timer would keep in memory a client that has gone.
       if (client.destroyed) return
       destroyAfter(STALL_MS)
       client.once('finish', () => destroyAfter(LINGER_MS))
@@ -77,7 +77,7 @@ export function relay({ client, rest, holder, isHolderAlive }) {
     }
     holder.on('end', finish)
     holder.on('close', finish)
-    // 'close' follows: a killed worker's socket may end with a reset.
+    // A killed worker's socket may end with a reset; 'close' follows, which calls `finish`.
     holder.on('error', () => {})
     client.on('close', () => {
       clearTimeout(stall)

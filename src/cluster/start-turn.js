@@ -1,6 +1,6 @@
 /**
- * One worker after the other begins on a data folder: what the first one makes (directory, pepper, certificate) the others
- * find.
+ * Workers open a data folder one after the other: the first makes what is missing (directory, pepper, certificate), and the
+ * others find it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isMailError } from '../errors.js'
