@@ -1,6 +1,6 @@
 /**
- * Who may do what over HTTP. Each route says which scopes open it and whether it is the whole host's; a token that is
- * bound to a tenant sees that tenant's things alone, and what is another's is answered as if it were not there.
+ * Who may do what over HTTP. Each route says which scopes open it, and whether it concerns the whole host. A token that is
+ * bound to a tenant sees that tenant's things alone; another's are answered as if they were not there.
  */
 import { recognizeApiToken } from '../accounts/api-tokens.js'
 import { MailError } from '../errors.js'
@@ -13,7 +13,7 @@ import { Refusal } from './problem.js'
 /**
  * @typedef {object} RouteAccess - a route's `config.access`
  * @property {ApiScope[]} scopes - any one of them opens it; `all` always does
- * @property {boolean} [isHostWide] - of no single tenant: a tenant's token is refused
+ * @property {boolean} [isHostWide] - true: the route concerns more than one tenant, and a tenant's token is refused
  */
 
 /**
@@ -105,7 +105,7 @@ export function tenantFilter(request, wanted) {
 }
 
 /**
- * For a list with nothing in it: that of a tenant whose name was mistyped would pass for one of a tenant without anything.
+ * To be called where a list turns out empty: a mistyped tenant would pass for one that has nothing.
  *
  * @param {DirectoryPort} directory
  * @param {string | undefined} wanted - the request's own filter
@@ -133,7 +133,7 @@ export async function requireVisibleAccount(request, directory, accountId) {
 }
 
 /**
- * A tenant's token names addresses in its own domains alone; nobody takes a name in another's.
+ * A tenant's token may name addresses in its own domains only: nobody takes a name in another tenant's domain.
  *
  * @param {FastifyRequest} request
  * @param {DirectoryPort} directory

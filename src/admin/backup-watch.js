@@ -1,23 +1,23 @@
 /**
- * The list of backups for those who must not wait for its place: a scrape or a health check that hangs with a store that
- * accepts and never answers would hide all that it has to tell of the rest.
+ * The list of backups for those who must not wait for the place where they are kept: a store may accept connections and never
+ * answer, and a scrape or a health check that hangs with it would hide all that it has to tell of the rest.
  */
 import { unreadableBackups } from '../backup/backup-list.js'
 
 /** @import { BackupList, BackupPort } from '../backup/backup-list.js' */
 
-/** So long is waited for the place of the backups, ms; Prometheus gives up a scrape after ten seconds. */
+/** The place of the backups may take at most so long to answer, ms; Prometheus gives up a scrape after ten seconds. */
 const PATIENCE_MS = 5000
 
 /**
  * @typedef {object} Look - that is under way
  * @property {number} sinceMs
- * @property {Promise<BackupList | null>} answer - null where there is none in time; one for all who wait, so that whoever
- *   asks again and again leaves nothing behind
+ * @property {Promise<BackupList | null>} answer - null: it did not come in time. All who wait share this promise, so that
+ *   whoever asks again and again leaves nothing behind
  */
 
 /**
- * Looks where the backups are, once at a time, and keeps what it saw.
+ * Lists the backups, one look at a time, and keeps the last list.
  *
  * A look that hangs is not given up for another one: each would hold a thread of the pool that also syncs the mail. The system
  * ends it when the share is back, or is unmounted by force; from then on there are new looks.
@@ -44,7 +44,7 @@ export class BackupWatch {
   }
 
   /**
-   * @param {number} ageMs - what is no older is told without a look
+   * @param {number} ageMs - a list that is no older will do, without a new look
    * @returns {Promise<BackupList>} with a `problem` where the place does not answer
    * @throws what listing throws
    */

@@ -19,7 +19,7 @@ import { takeWorkerSnapshot } from './worker-snapshot.js'
 /** @import { SessionFacts } from '../imap/session/session-facts.js' */
 /** @import { WorkerSnapshot } from '../telemetry/snapshot.js' */
 
-/** What a client is told that an operator disconnects. */
+/** The text of BYE for a session that an operator ends. */
 const BYE = 'The administrator has ended this session'
 
 /**
@@ -27,7 +27,7 @@ const BYE = 'The administrator has ended this session'
  * @property {string} note - what speaks there
  * @property {import('./server.js').AdminServer['app']} app - for tests
  * @property {import('./server.js').AdminServer['listen']} listen
- * @property {(path: string) => Promise<void>} listenOnSocket - besides
+ * @property {(path: string) => Promise<void>} listenOnSocket - besides `listen`
  * @property {(certificates: CertificateSet) => void} replaceCertificates - for new handshakes, and for health
  * @property {Record<string, (argument: any) => unknown>} answers - what this worker tells the others, by kind
  * @property {() => Promise<void>} close
@@ -43,8 +43,8 @@ const BYE = 'The administrator has ended this session'
  * @param {Pick<import('../telemetry/pressure.js').PressureGuard, 'figures'>} options.pressure
  * @param {() => boolean} options.isReady
  * @param {number | null} [options.slot] - of this worker; null where it is the only one
- * @param {((kind: string, argument?: unknown, options?: { timeoutMs?: number }) => Promise<unknown[]>) | null} [options.askAllWorkers] - for
- *   one of `answers` from each worker; null where this is the only one
+ * @param {((kind: string, argument?: unknown, options?: { timeoutMs?: number }) => Promise<unknown[]>) | null} [options.askAllWorkers] -
+ *   gets one of `answers` from each worker; null where this is the only one
  * @param {() => Promise<number>} [options.countSilentWorkers] - how many of the others answer nothing
  * @returns {Promise<Admin>}
  */
@@ -113,7 +113,7 @@ export async function createAdmin({
     ...parts,
     tls: config.admin.isTls ? { cert, key } : null
   })
-  // A server of its own: fastify listens once.
+  // A second server: an instance of fastify listens only once.
   const socketServer =
     config.admin.socket === '' ? null : await createAdminServer({ ...parts, tls: null })
   const begin = () => {

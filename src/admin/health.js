@@ -24,18 +24,18 @@ const ADVICE_BY_TROUBLE = {
   EDQUOT: 'its user’s quota is used up',
   EROFS: 'its file system has become read-only, see the kernel’s log'
 }
-/** Mail for an open mailbox is taken in within a second; so long, and something is wrong. */
+/** Mail for an open mailbox is taken in within a second; after so long something is wrong. */
 const OPEN_SPOOL_FAIL_MS = 5 * 60_000
 /** Mail for a locked mailbox waits for its owner; after so long somebody should ask them. */
 const LOCKED_SPOOL_WARN_MS = 30 * DAY_MS
 /** A backup that has been overdue for so long will not come by itself. */
 const BACKUP_FAIL_MS = 42 * HOUR_MS
-/** What renews certificates of 90 days does so 30 days before the end. */
+/** Certificates of 90 days are renewed 30 days before they end: with less than this left, the renewal is overdue. */
 const CERTIFICATE_WARN_MS = 21 * DAY_MS
-/** Checkpoints keep a log below some MB; one that grows on is held by a reader that does not end. */
+/** Checkpoints keep a write-ahead log at some MB; a longer one is held by a reader that does not end. */
 const WAL_WARN_BYTES = 64 * MB
 const WAL_FAIL_BYTES = GB
-/** 99 of 100 turns of the loop within this. */
+/** 99 of 100 turns of the event loop should be late by no more than this. */
 const LOOP_WARN_MS = 100
 const LOOP_FAIL_MS = 1000
 
@@ -132,7 +132,7 @@ export function checkBackup(
   const ageMs = nowMs - last.startedAtMs
   const overdueMs = nowMs - (overdueAtMs ?? nowMs)
   const { failed } = last
-  // No record says nothing good either.
+  // Without a record nobody knows whether accounts are missing, which is a warning as well.
   const ending =
     failed === null
       ? '; this host has no record of how it went'
@@ -251,7 +251,7 @@ export function checkIntegrity({
 
 /**
  * @param {string} name - of a check
- * @returns {Check} where what it is about could not be read
+ * @returns {Check} its outcome where it has failed to read what it is about
  */
 export const notLookedAt = (name) => ({
   name,

@@ -23,11 +23,11 @@ import { mergeSnapshots } from '../telemetry/snapshot.js'
 /** @import { WorkerSnapshot } from '../telemetry/snapshot.js' */
 /** @import { Check, Status } from './health.js' */
 
-/** Listing backups asks their target, which may be far away: so often at most, ms. */
+/** A list of backups serves for so long, ms: to list them asks their target, which may be far away. */
 const BACKUP_AGE_MS = 60_000
-/** Whoever asks for the backups themselves may have just made one; a store takes money for each look, ms. */
+/** The same for those who ask for the backups alone, and may have just made one, ms; a store takes money for each look. */
 const RECENT_BACKUP_AGE_MS = 5000
-/** SQLite's check of the directory takes some ms for each ten thousand accounts: so often at most, ms. */
+/** A check of the directory by SQLite serves for so long, ms: it takes some ms for each ten thousand accounts. */
 const CHECK_AGE_MS = 10 * 60_000
 /** Between two points of the live charts, ms, and how many are kept: an hour. */
 const POINT_MS = 5000
@@ -37,7 +37,7 @@ const POINTS = 720
  * @template T
  * @param {() => Promise<T>} read
  * @param {{ ageMs: number, clock: import('../support/clock.js').Clock }} options
- * @returns {() => Promise<T>} the same, remembered; those who ask at once share one reading
+ * @returns {() => Promise<T>} as `read`, but what it gave serves for `ageMs`; those who ask at once share one reading
  */
 function remembered(read, { ageMs, clock }) {
   /** @type {{ atMs: number, value: Promise<T> } | null} */
@@ -105,7 +105,7 @@ export class HostState {
     this.#pointMs = pointMs
   }
 
-  /** Begins to gather points. Not before the other workers are known: a start that lasts would be told as a fault. */
+  /** Begins to gather points. To be called once the other workers are known: else a slow start would be logged as a fault. */
   start() {
     this.#timer = setInterval(() => this.#keepPoint(), this.#pointMs)
     this.#timer.unref()
@@ -117,7 +117,7 @@ export class HostState {
   }
 
   /**
-   * @param {{ timeoutMs?: number }} [options] - how long is waited for a worker
+   * @param {{ timeoutMs?: number }} [options] - how long a worker may take to answer
    * @returns {Promise<WorkerSnapshot>} of all workers together
    */
   async snapshot(options) {
@@ -130,9 +130,9 @@ export class HostState {
   }
 
   /**
-   * @param {{ isRecent?: boolean }} [options] - `isRecent`: of the last seconds
-   * @returns {Promise<import('../backup/backup-list.js').BackupList>} of the last minute; that says so where their place does
-   *   not answer
+   * @param {{ isRecent?: boolean }} [options] - true: the list must be of the last seconds, else of the last minute
+   * @returns {Promise<import('../backup/backup-list.js').BackupList>} with a `problem` where the place of the backups does not
+   *   answer
    */
   listBackups({ isRecent = false } = {}) {
     return this.#parts.backups.list(isRecent ? RECENT_BACKUP_AGE_MS : BACKUP_AGE_MS)
@@ -143,7 +143,7 @@ export class HostState {
     const { survey, services } = this.#parts
     const { directory, clock } = services
     const nowMs = clock.nowMs()
-    // Where one hangs, each takes seconds.
+    // Asked at once: where a worker or the store of the backups hangs, each of these takes seconds.
     const asked = Promise.all([this.snapshot(), this.silentWorkers()])
     const backups = this.listBackups()
     for (const answer of [asked, backups]) answer.catch(() => {})
@@ -174,7 +174,7 @@ export class HostState {
   }
 
   /**
-   * What one check fails at must not hide what the others say.
+   * Runs one check. Where it throws, it counts as failed, and the others still say what they find.
    *
    * @param {string} name
    * @param {() => Promise<Check>} check

@@ -2,8 +2,8 @@
  * /metrics for Prometheus. The figures are counted elsewhere, in plain numbers; here they get names, labels and help, at
  * the time of a scrape and from one snapshot, so that one answer fits together.
  *
- * What only grows is told for each worker by itself: it begins anew with its worker, and a sum over workers would shrink
- * when one of them does, which Prometheus takes for a restart of the whole, all of it counted once more.
+ * Counters have a sample for each worker: they begin at 0 with their worker, and a sum over workers would shrink when one of
+ * them starts anew. Prometheus takes that for a restart of the whole, and would count all of it once more.
  */
 import { Counter, Gauge, Registry } from 'prom-client'
 import { DURATION_BITS, boundsOf } from '../telemetry/histogram.js'
@@ -44,7 +44,7 @@ const MICROSECONDS = 1e-6
  * @param {string} input.name
  * @param {string} input.help
  * @param {number} input.firstBits - of the histograms
- * @param {number} input.unit - what one of them is, in the metric's unit
+ * @param {number} input.unit - what 1 in the histograms is in the metric's unit
  * @param {HistogramRow[]} input.rows
  * @returns {any}
  */
@@ -289,7 +289,7 @@ function addHost(gauge, { survey, backups, certificates, totals, nowMs }) {
     '1: another host makes them, and this one none.',
     Number(isOthers)
   )
-  // No age would be as good as a young one to whoever watches it.
+  // Whatever age was given here, 0 for instance, would pass for that of a young backup.
   if (isUnreadable) return
   gauge('backups', 'Backups that are kept.', backups.generations.length)
   gauge(
@@ -314,6 +314,6 @@ function addHost(gauge, { survey, backups, certificates, totals, nowMs }) {
     '1: this host has no record of how the last backup went.',
     Number(failed === null)
   )
-  // Nor would none that failed.
+  // Nor is 0 given where there is no record: it would mean that no account is missing.
   if (failed !== null) gauge('backup_failed_accounts', 'Accounts that are not in it.', failed)
 }

@@ -1,6 +1,6 @@
 /**
  * Every error of the admin interface as problem details (RFC 9457): what went wrong in general, and what may be told of
- * this case. Nothing of a request is repeated, and nothing of an error's detail is told that is meant for the log.
+ * this case. Nothing of a request is repeated, and `detail` of a MailError is not told: it is meant for the log.
  */
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
@@ -11,7 +11,7 @@ import { MailError } from '../errors.js'
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
-/** Statuses of our own errors; what is not here passes by itself, or is a fault of the server. */
+/** Statuses of our own errors; all others are temporary, or a fault of the server. */
 const STATUS = /** @satisfies {Partial<Record<ErrorCode, number>>} */ ({
   ACCOUNT_NOT_FOUND: 404,
   CREDENTIAL_NOT_FOUND: 404,
@@ -29,12 +29,12 @@ const STATUS = /** @satisfies {Partial<Record<ErrorCode, number>>} */ ({
 
 /**
  * @typedef {object} Problem
- * @property {string} type - a URN of ours, or about:blank where the status says it all
+ * @property {string} type - a URN of ours, or about:blank where the status alone says what is wrong
  * @property {string} title
  * @property {number} status
  * @property {string} [detail]
  * @property {string} [code] - of src/errors.js
- * @property {string} [reference] - to be looked for in the log
+ * @property {string} [reference] - by which the log has the error
  * @property {{ path: string, message: string }[]} [errors] - of a request that does not fit the schema
  */
 

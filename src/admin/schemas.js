@@ -109,7 +109,7 @@ export function answers(good) {
   return { ...good, '4xx': problem('The request was refused'), '5xx': problem('It failed here') }
 }
 
-/** Of 204. */
+/** The schema of an empty answer: 204. */
 export const NOTHING = { type: 'null', description: 'Done' }
 
 export const TOKEN = always({

@@ -1,7 +1,7 @@
 /**
  * The operator's HTTP server: health and figures, the /v1 interface with its OpenAPI document, and the dashboard.
  *
- * Every /v1 route names the scopes that open it (`config.access`), or it does not start; errors are problem details
+ * Every /v1 route names the scopes that open it (`config.access`), or the server does not start; errors are problem details
  * (RFC 9457), whatever raised them.
  */
 import swagger from '@fastify/swagger'
@@ -46,20 +46,20 @@ import { compileValidator } from './validation.js'
  */
 
 const BODY_LIMIT_BYTES = 64 * 1024
-/** For the handshake, and for the head of a request, ms: strangers hold no sockets for long. */
+/** The handshake, and the head of a request, may take at most so long, ms: strangers hold no sockets for long. */
 const HEAD_MS = 10_000
-/** For a whole request, ms; the largest is some 64 KiB. */
+/** A whole request may take at most so long, ms; the largest is some 64 KiB. */
 const REQUEST_MS = 30_000
-/** Connections at once, of monitors, programs and browsers: what strangers take is not to be missing at IMAP. */
+/** At most so many connections at once, of monitors, programs and browsers: strangers must not use up IMAP's descriptors. */
 const MAX_CONNECTIONS = 500
 
-/** Of what comes before there is a request that could be answered; all else is 400. */
+/** Statuses by the code of an error that comes before there is a request; all others are 400. */
 const UNREADABLE_STATUS = new Map([
   ['HPE_HEADER_OVERFLOW', 431],
   ['ERR_HTTP_REQUEST_TIMEOUT', 408]
 ])
 
-/** What belongs to the whole document. */
+/** The parts of the OpenAPI document that belong to no single route. */
 const OPENAPI = Object.freeze({
   openapi: '3.1.0',
   info: {
@@ -79,8 +79,8 @@ const OPENAPI = Object.freeze({
 })
 
 /**
- * Of the page below /v1/docs: that of swagger-ui has browsers ask for its files over HTTPS, which is not there everywhere,
- * and lets some be loaded from elsewhere.
+ * For the page below /v1/docs. With swagger-ui's own policy, browsers ask for its files over HTTPS, which this server may not
+ * speak, and may load some from elsewhere.
  */
 const DOCS_POLICY = [
   "default-src 'none'",
@@ -112,7 +112,7 @@ export async function createAdminServer(parts) {
         forceCloseConnections: true,
         bodyLimit: BODY_LIMIT_BYTES,
         routerOptions: { maxParamLength: 400 },
-        // Before there is a route; hooks do not run for it.
+        // For errors before a route is found, where hooks do not run.
         frameworkErrors: (error, _request, reply) => {
           addHeaders(reply)
           sendProblem(reply, plainProblem(error.statusCode ?? 400))
@@ -125,7 +125,7 @@ export async function createAdminServer(parts) {
       })
     )
   )
-  // A body is JSON: as text it was told that it must be an object.
+  // Bodies are JSON. Text would be parsed as such, and refused with the misleading words that it must be an object.
   app.removeContentTypeParser('text/plain')
   app.setValidatorCompiler(compileValidator)
   app.decorateRequest('token', null)
@@ -186,7 +186,7 @@ function addHeaders(reply) {
 }
 
 /**
- * Asks for a token before anything of a request is read, and writes down what a token has changed.
+ * Asks for a token before the body of a request is read, and puts on record what a token has changed.
  *
  * @param {FastifyInstance} v1
  * @param {AdminParts['services']} services
@@ -200,7 +200,7 @@ function guard(v1, services) {
     if (!access) throw new Error('the route does not say who may use it')
     request.token = await requireToken({ request, access, services })
   })
-  // Not behind the answer: what was done counts also where nobody is left to be told of it.
+  // In `onSend`, as `onResponse` does not run where the client has gone, and what was done is recorded all the same.
   v1.addHook('onSend', async (request, reply) => {
     const { token, method } = request
     if (token === null || method === 'GET' || method === 'HEAD') return
@@ -244,14 +244,14 @@ function answerUnknown(app) {
       : sendProblem(reply, plainProblem(404))
   }
   app.setNotFoundHandler(refuse)
-  // Before fastify looks at the body of a request that nobody will read.
+  // Refused here too, before fastify reads a body that nobody wants.
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404) return refuse(request, reply)
   })
 }
 
 /**
- * Answers what is no HTTP.
+ * Answers bytes that are no HTTP request.
  *
  * @param {Error & { code?: string }} error
  * @param {import('node:net').Socket} socket

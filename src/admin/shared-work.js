@@ -6,8 +6,8 @@ import { setImmediate } from 'node:timers/promises'
 /**
  * @template T
  * @param {() => Promise<T>} work
- * @returns {() => Promise<T>} the same, begun once in a turn of the event loop: whoever asks before it is through gets what
- *   comes of it
+ * @returns {() => Promise<T>} as `work`, which begins in the next turn of the event loop: whoever asks before it is through
+ *   gets its result
  */
 export function sharedWork(work) {
   /** @type {Promise<T> | null} */

@@ -1,6 +1,6 @@
 /**
- * A slow look at what the host has on disk, in the background and again and again, so that neither a health check nor a
- * scrape ever walks ten thousand folders: spools, what was set aside, write-ahead logs, the shape of the mailbox files.
+ * A slow look at what the host has on disk: spools, what was set aside, write-ahead logs, the shape of the mailbox files. It
+ * runs in the background, again and again, so that neither a health check nor a scrape ever walks ten thousand folders.
  * Files are looked at by `stat` alone: opening and closing a database that SQLite has open would drop its locks.
  */
 import { readdir, stat, statfs } from 'node:fs/promises'
@@ -14,30 +14,30 @@ import { lacksDescriptors } from '../support/lacks-descriptors.js'
 
 /** Time between the end of one survey and the next, ms. */
 const INTERVAL_MS = 60_000
-/** Accounts between two pauses, and how long those are: a survey of 10,000 accounts takes some seconds of one core. */
+/** Accounts between two pauses, and a pause, ms: a survey of 10,000 accounts takes some seconds of one core. */
 const ACCOUNTS_PER_SLICE = 50
 const PAUSE_MS = 5
 /**
- * A page of a mailbox has this many bytes, or twice as many (AEGIS-256: see src/database/setup-pragma.js). The cipher does not
- * tell which: a file that was converted keeps its pages.
+ * A page of a mailbox has this many bytes, or twice as many (AEGIS-256: see src/database/setup-pragma.js). Which of the two
+ * cannot be told by the cipher: a file that was converted keeps its page size.
  */
 const PAGE_BYTES = 4096
-/** Files whose shape does not fit are named up to this many. */
+/** At most so many mailboxes are named in each list of ids. */
 const MAX_NAMED = 10
 
 /**
  * @typedef {object} Survey
  * @property {number} atMs
- * @property {number} freeBytes - of the disk that has the data folder
+ * @property {number} freeBytes - on the disk that has the data folder
  * @property {number} totalBytes
- * @property {string | null} diskTrouble - why nothing can be written to it: the system's code; null: it can
- * @property {number} freeFiles - that can still be made there, whatever room there is
+ * @property {string | null} diskTrouble - why that disk takes nothing, as the system's code; null: it can be written
+ * @property {number} freeFiles - how many files can still be made there, room apart
  * @property {number} totalFiles - 0 where the file system knows no such bound
  * @property {number} spoolFiles - sealed mail that waits
  * @property {number} spoolBytes
  * @property {number | null} oldestSpoolMs - when the oldest of it came; null: none waits
- * @property {number | null} oldestOpenSpoolMs - the same, of mailboxes that were open, with mail that waits, both times they
- *   were looked at
+ * @property {number | null} oldestOpenSpoolMs - the same, only of mailboxes that were open and had waiting mail at the look
+ *   before, too
  * @property {number} setAside - files in spool/aside: they could not be opened or taken in
  * @property {number} walBytes - of all write-ahead logs
  * @property {number} largestWalBytes
@@ -51,7 +51,7 @@ const MAX_NAMED = 10
  * @property {string[]} damagedIds - some of them
  */
 
-/** Files that are looked at together: half of the time, and of the processor's, for a spool of 20,000 (measured). */
+/** So many files are looked at together: that halves the time, and the processor's, for a spool of 20,000 (measured). */
 const STATS_AT_ONCE = 16
 
 /**
@@ -80,7 +80,7 @@ async function statIfThere(path) {
   }
 }
 
-/** Looks, and keeps what it saw. */
+/** Surveys the disk, and keeps the last survey. */
 export class HostSurvey {
   #options
   #stop = new AbortController()
@@ -90,7 +90,7 @@ export class HostSurvey {
   #last = null
   /** @type {Promise<Survey> | null} */
   #underWay = null
-  /** What the last look failed with; null: it did not. */
+  /** The error of the last look; null: it did not fail. */
   #failure = /** @type {unknown} */ (null)
   /** @type {Set<string>} ids of mailboxes that were open at the last look, and had mail that waits */
   #openBefore = new Set()
@@ -112,14 +112,14 @@ export class HostSurvey {
     this.#running = this.#loop()
   }
 
-  /** @returns {Promise<Survey>} the last one, however old; the first is waited for */
+  /** @returns {Promise<Survey>} the last one, however old; where there is none yet, the first one */
   async read() {
     return this.#last ?? (await this.look())
   }
 
   /**
-   * @returns {Promise<Survey>} the same, where nothing has kept a later one from being made
-   * @throws what the last look failed with
+   * @returns {Promise<Survey>} as `read`, unless a later look has failed
+   * @throws the error of that look
    */
   async readCurrent() {
     const last = await this.read()
@@ -160,7 +160,7 @@ export class HostSurvey {
       this.#failure = null
       return this.#last
     } catch (error) {
-      // The disk was not asked, and the check of pressure tells of it.
+      // Without a descriptor the disk could not be asked, which says nothing about it; the pressure check tells of that.
       if (!lacksDescriptors(error)) this.#failure = error
       throw error
     } finally {
@@ -211,7 +211,7 @@ export class HostSurvey {
           if (oldestMs !== null) waiting.set(id, oldestMs)
         } catch (err) {
           if (lacksDescriptors(err)) throw err
-          // How all others are must not be unknown for that.
+          // One folder that cannot be looked at must not end the survey of all others.
           this.#noteUnreadable(survey, id, err)
         }
       }
@@ -247,11 +247,11 @@ export class HostSurvey {
   }
 
   /**
-   * Since the page was read the account may have been deleted, or begun anew in another folder; and the files of a restore
-   * change places.
+   * Looks again: since `pageFolders` the account may have been deleted, or begun anew in another folder; and while a restore
+   * puts its files in place, one may be missing.
    *
-   * @param {{ id: string, folder: string }} account - whose mailbox file is missing or cut off
-   * @returns {Promise<boolean>} whether it is, and should not be
+   * @param {{ id: string, folder: string }} account - whose mailbox file was missing or cut off
+   * @returns {Promise<boolean>} whether it still is, for none of these reasons
    */
   async #isStillCut({ id, folder }) {
     const { directory } = this.#options
@@ -316,7 +316,7 @@ async function lookAtSpool(survey, spool) {
   for (let at = 0; at < sealed.length; at += STATS_AT_ONCE) {
     const some = sealed.slice(at, at + STATS_AT_ONCE)
     for (const file of await Promise.all(some.map((name) => statIfThere(join(spool, name))))) {
-      // It may have been drained since.
+      // Drained since `readdir`.
       if (file === null) continue
       survey.spoolFiles++
       survey.spoolBytes += file.size

@@ -8,8 +8,8 @@ import { Ajv } from 'ajv'
 const ajv = new Ajv({ useDefaults: true, allErrors: false, validateFormats: false })
 
 /**
- * Compiled at the first request: those of all routes together would be a good part of the start of a worker, which few
- * requests ever reach.
+ * Compiles a schema at the first request: to compile those of all routes would be a good part of a worker's start, and few
+ * requests ever reach it.
  *
  * @param {object} schema
  * @returns {import('ajv').ValidateFunction}
@@ -28,7 +28,7 @@ function compiledLater(schema) {
   return /** @type {any} */ (check)
 }
 
-/** At most 2^53. */
+/** Digits enough for 2^53. */
 const WHOLE_NUMBER = /^-?\d{1,16}$/
 
 /**

@@ -15,7 +15,7 @@ import { residentMemory } from '../telemetry/resident-memory.js'
  * @property {import('../telemetry/event-loop.js').EventLoopMeter} eventLoop
  * @property {Pick<import('../telemetry/pressure.js').PressureGuard, 'figures'>} pressure
  * @property {Pick<import('../accounts/argon2-queue.js').Argon2Queue, 'figures'>} argon2
- * @property {number | null} slot - null where it is the only one
+ * @property {number | null} slot - null where this is the only worker
  */
 
 /**

@@ -1,5 +1,5 @@
 /**
- * What hangs on one account: its aliases, its credentials, its sessions.
+ * What belongs to one account: its aliases, its credentials, its sessions.
  */
 import { parseAddress } from '../../accounts/address.js'
 import { revokeAppPassword } from '../../accounts/app-passwords.js'

@@ -10,9 +10,12 @@ import { sharedWork } from '../shared-work.js'
 /** @import { FastifyInstance, FastifyRequest } from 'fastify' */
 /** @import { AdminParts } from '../server.js' */
 
-/** Fastify writes into the schema of each route. */
+/** A new object each time: fastify writes into the schema of each route. */
 const hidden = () => ({ hide: true })
-/** A load balancer takes a host out that does not answer in some seconds: one worker that hangs must not be all of it. */
+/**
+ * A worker may take at most so long to answer, ms: a load balancer takes a host out that does not answer within some seconds,
+ * and must not do so for one worker that hangs.
+ */
 const READY_MS = 500
 /** @type {import('../access.js').RouteAccess} */
 const HOST = { scopes: ['read'], isHostWide: true }
@@ -65,7 +68,7 @@ export function addHealthRoutes(app, { services, state, isReady }) {
     }
   )
 
-  // Whoever is on this machine may ask as often as he likes, and all accounts are summed up for it.
+  // Shared: this sums up all accounts, and anybody on this machine may ask as often as they like.
   const metrics = sharedWork(async () => {
     const [workers, silentWorkers, backups] = await Promise.all([
       state.workerSnapshots(),

@@ -147,7 +147,7 @@ export function addOperationRoutes(app, { services, state }) {
     },
     handler: async (request) => {
       const query = /** @type {ListQuery} */ (request.query)
-      // What the disk does not take yet is tried again, and logged; all before it can be read.
+      // Events that the disk does not take are logged and tried again later; those before them can be read.
       await directory.flush().catch(() => {})
       const rows = await directory.pageAudit({
         tenant: tenantFilter(request, query.tenant),
@@ -161,7 +161,7 @@ export function addOperationRoutes(app, { services, state }) {
       })
       const { tenant } = query
       if (rows.length === 0 && tenant !== undefined) {
-        // One that was deleted still stands in the log, though perhaps not on this page.
+        // A tenant that was deleted is still in the log, though perhaps not on this page.
         const isLogged = (await directory.pageAudit({ tenant, limit: 1 })).length > 0
         if (!isLogged) await requireTenantIfNamed(directory, tenant)
       }

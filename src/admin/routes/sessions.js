@@ -1,5 +1,5 @@
 /**
- * /v1/sessions: who is logged in now. Nothing of what a session does, nor which mailbox it has open, is told.
+ * /v1/sessions: who is logged in now. It does not tell what a session does, nor which mailbox it has open.
  */
 import { searchForms } from '../../accounts/address.js'
 import { openTo, requireTenantIfNamed, tenantFilter } from '../access.js'
