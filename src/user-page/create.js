@@ -10,7 +10,7 @@ import { createPageServer } from './server.js'
 /** @import { TlsSettings } from '../imap/session/tls-context.js' */
 /** @import { SessionQuestion } from './page-sessions.js' */
 
-/** What a mail program is told that its owner disconnects. */
+/** The text of BYE for a session that the owner of the mailbox ends. */
 const BYE = 'The owner of the mailbox has ended this session'
 
 /**
@@ -28,9 +28,9 @@ const BYE = 'The owner of the mailbox has ended this session'
  * @param {Pick<import('../imap/session/listener.js').ImapServer, 'listSessions' | 'endSession'>} options.imap
  * @param {Pick<import('../accounts/open-accounts.js').OpenAccounts, 'acquire'>} options.openAccounts
  * @param {TlsSettings} options.tls
- * @param {((kind: string, argument?: unknown) => Promise<unknown[]>) | null} [options.askAllWorkers] - for one of `answers`
+ * @param {((kind: string, argument?: unknown) => Promise<unknown[]>) | null} [options.askAllWorkers] - gets one of `answers`
  *   from each worker; null where this is the only one
- * @param {import('../crypto/kdf.js').Argon2Params} [options.downloadArgon2] - of downloaded files, where not the usual ones
+ * @param {import('../crypto/kdf.js').Argon2Params} [options.downloadArgon2] - of downloaded files; default: the usual ones
  * @returns {Promise<UserPage>}
  */
 export async function createUserPage({

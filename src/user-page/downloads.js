@@ -2,8 +2,8 @@
  * A portable file of a mailbox, made for one download. It is encrypted like any other (src/export), lies in `<data>/tmp`
  * while it is made, and has no name any more when the first byte goes out: it is gone with the connection.
  *
- * The name of the folder that it is made in says how large it will be, so that the downloads of all workers leave each other,
- * and the mail, their room.
+ * The name of its folder says how large the file will be at most: by these names the downloads of all workers leave room to
+ * each other, and to the mail.
  */
 import { open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -18,10 +18,10 @@ import { requireRoom } from '../support/room.js'
 /** @import { OpenAccounts } from '../accounts/open-accounts.js' */
 /** @import { Unlocked } from '../accounts/unlock.js' */
 
-/** At once in a process: each takes the room of its copy, and 256 MiB of memory for a second. */
+/** At most so many downloads at once in a process: each takes the room of its copy, and 256 MiB of memory for a second. */
 const MAX_AT_ONCE = 4
 
-/** Process, and bytes that the copy in it will have at most; of earlier releases the first alone. */
+/** A folder's process, and the bytes that its copy will have at most; earlier releases wrote the process alone. */
 const NAME = /^\.?download-(\d+)-(?:(\d+)-)?/
 
 /** Makes downloads, one at a time for each account. */
@@ -38,7 +38,7 @@ export class Downloads {
    * @param {object} options
    * @param {AccountServices} options.services
    * @param {Pick<OpenAccounts, 'acquire'>} options.openAccounts
-   * @param {import('../crypto/kdf.js').Argon2Params} [options.argon2] - the file's own unless told
+   * @param {import('../crypto/kdf.js').Argon2Params} [options.argon2] - default: as for every portable file
    */
   constructor({ services, openAccounts, argon2 }) {
     this.#services = services
@@ -51,8 +51,8 @@ export class Downloads {
    * @param {Unlocked} unlocked - its key is disposed of here, whatever happens
    * @param {Uint8Array} password - that the file shall open with
    * @returns {Promise<{ stream: import('node:stream').Readable, bytes: number }>} the stream is to be read or destroyed
-   * @throws {MailError} BUSY where there is one already; SCRATCH_FULL, DISK_FULL, ACCOUNT_DAMAGED; what opening the mailbox
-   *   throws
+   * @throws {MailError} BUSY where the account has one already, or the process MAX_AT_ONCE; SCRATCH_FULL, DISK_FULL,
+   *   ACCOUNT_DAMAGED; what opening the mailbox throws
    */
   async make(unlocked, password) {
     using masterKey = unlocked.masterKey.clone()
@@ -64,7 +64,7 @@ export class Downloads {
     this.#running.add(id)
     const done = () => this.#running.delete(id)
     try {
-      // Open meanwhile, with the mail that waits in the spool, and locked again by the rules of all mailboxes.
+      // The mailbox is opened like any other: this takes in the mail that waits in its spool, and locks it again later.
       const { account, store, release } = await this.#openAccounts.acquire(unlocked)
       try {
         const { folder } = account
@@ -88,7 +88,7 @@ export class Downloads {
 
   /**
    * @param {Omit<import('../export/write-portable.js').PortableRequest, 'argon2'>} request
-   * @param {number} maxBytes - that its copy may have
+   * @param {number} maxBytes - the largest that the copy may become
    * @returns {Promise<{ header: Buffer, file: import('node:fs/promises').FileHandle, bytes: number }>} the file has no name
    */
   async #make(request, maxBytes) {
@@ -103,11 +103,13 @@ export class Downloads {
   }
 
   /**
-   * Of two that begin at once each sees the other. Those of one process come one after the other, so that the first is let in;
-   * of two workers both may be refused, but never are both let in where there is room for one.
+   * Makes the folder first and then looks for room, so that each of two which begin at once sees the other. In one process they
+   * begin one after the other, so that the first is let in; in two workers both may be refused, but never are both let in where
+   * there is room for one.
    *
    * @param {number} maxBytes
-   * @returns {Promise<string>} a folder, for which as much room is kept as long as it is there
+   * @returns {Promise<string>} the folder: `maxBytes` of room are kept for it while it exists
+   * @throws {MailError} SCRATCH_FULL
    */
   #takeRoom(maxBytes) {
     return this.#entries.add(async () => {
@@ -123,7 +125,7 @@ export class Downloads {
     })
   }
 
-  /** @returns {Promise<number>} that the downloads of all workers have still to write, at most */
+  /** @returns {Promise<number>} bytes that the downloads of all workers have still to write, at most */
   async #bytesToCome() {
     let sum = 0
     for (const name of await readdir(this.#folder)) {
@@ -135,7 +137,7 @@ export class Downloads {
     return sum
   }
 
-  /** Removes what a killed process has left; encrypted, but large. */
+  /** Removes what killed processes have left: it is encrypted, but large. */
   async removeLeftovers() {
     for (const name of await readdir(this.#folder)) {
       const pid = Number(NAME.exec(name)?.[1] ?? NaN)
@@ -154,7 +156,7 @@ function isAlive(pid) {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Somebody else's process is alive as well.
+    // EPERM: the process is alive, and another user's.
     return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM'
   }
 }

@@ -4,7 +4,7 @@
  */
 import { secretBytes } from '../support/secret-bytes.js'
 
-/** Fields of the largest form, and some. */
+/** At most so many fields are read: more than the largest form has. */
 const MAX_FIELDS = 16
 
 const PLUS = 0x2b
@@ -13,7 +13,7 @@ const SPACE = 0x20
 
 /**
  * @param {number | undefined} byte
- * @returns {number} 0 to 15, -1 for no hexadecimal digit
+ * @returns {number} 0 to 15; -1 where the byte is no hexadecimal digit
  */
 function hexDigit(byte) {
   return byte === undefined ? -1 : '0123456789abcdef'.indexOf(String.fromCharCode(byte | 0x20))
@@ -52,7 +52,7 @@ export class FormBody {
       const equals = body.subarray(start, end).indexOf('=')
       if (equals > 0) {
         const name = decode(body.subarray(start, start + equals)).toString()
-        // What is not kept would be zeroed by nobody.
+        // A second field of the same name is not decoded: `dispose` would not zero it.
         if (!this.#fields.has(name))
           this.#fields.set(name, decode(body.subarray(start + equals + 1, end)))
       }

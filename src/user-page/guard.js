@@ -1,5 +1,5 @@
 /**
- * Whose request it is, and whether their own browser has sent it from this page.
+ * Whose request it is, and whether that person's browser has sent it from this page.
  *
  * Three things keep other sites out: the cookie goes nowhere but here (SameSite=Strict, and the prefix `__Host-` binds it to
  * this host over TLS), a form must come from this origin, and it must carry the session's token.
@@ -43,8 +43,8 @@ export function setSession(reply, id) {
 }
 
 /**
- * Fetch Metadata and the Origin header (https://fetch.spec.whatwg.org/#origin-header): every browser sends one of the two
- * with a form.
+ * Looks at Fetch Metadata or the Origin header (https://fetch.spec.whatwg.org/#origin-header): every browser sends one of the
+ * two with a form.
  *
  * @param {FastifyRequest} request
  * @throws {Refusal} 403

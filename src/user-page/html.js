@@ -1,5 +1,5 @@
 /**
- * Text to HTML: whatever is put into a page is escaped, unless it came from here.
+ * Text to HTML: whatever is put into a page is escaped, unless `html` has made it.
  */
 
 /** @type {Record<string, string>} */
@@ -32,7 +32,7 @@ function escaped(value) {
 }
 
 /**
- * A template tag.
+ * A template tag, which escapes its values.
  *
  * @param {TemplateStringsArray} strings
  * @param {...unknown} values - null, undefined and false stand for nothing; lists are joined

@@ -36,7 +36,7 @@ export const tokenField = ({ session }) =>
 
 /**
  * @param {PageLogin} login
- * @returns {Html} the same for a form that asks for a password, which a password manager finds by the name
+ * @returns {Html} the same for a form that asks for a password, with the name by which a password manager finds it
  */
 export const ownerFields = (login) => html`
   ${tokenField(login)}

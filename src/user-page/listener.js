@@ -11,13 +11,13 @@ import { CONNECTION_CHECKS_MS } from '../support/http-checks.js'
 /** @import { TlsSettings } from '../imap/session/tls-context.js' */
 /** @import { ProxyTrust } from '../support/proxy-header.js' */
 
-/** For the handshake, and for the head of a request, ms: strangers hold no sockets for long. */
+/** The handshake, and the head of a request, may take at most so long, ms: strangers hold no sockets for long. */
 const HANDSHAKE_MS = 10_000
-/** For a whole request, ms; the largest is a form. */
+/** A whole request may take at most so long, ms; the largest is a form. */
 const REQUEST_MS = 30_000
-/** Between two requests on one connection, ms. */
+/** A connection without a request is closed after so long, ms. */
 const KEEP_ALIVE_MS = 15_000
-/** Connections at once; a browser opens up to six. */
+/** At most so many connections at once; a browser opens up to six. */
 const MAX_CONNECTIONS = 2000
 
 const PROTOCOLS = ['http/1.1']
@@ -26,7 +26,7 @@ const PROTOCOLS = ['http/1.1']
 export class HttpsListener {
   #context
   #tls
-  /** @type {Map<string, string>} the client's address by that of the balancer's end of the connection */
+  /** @type {Map<string, string>} the client's address by address and port of the balancer (`endOf`) */
   #clients = new Map()
   /** @type {import('node:https').Server | null} */
   #server = null
@@ -103,7 +103,7 @@ export class HttpsListener {
     this.#server?.setSecureContext({ ...main, minVersion: 'TLSv1.2' })
   }
 
-  /** @param {{ graceMs: number }} options - what answers under way are given */
+  /** @param {{ graceMs: number }} options - how long answers under way may still take */
   async close({ graceMs }) {
     const server = this.#server
     if (!server?.listening) return
@@ -115,7 +115,7 @@ export class HttpsListener {
   }
 
   /**
-   * Puts the reading of the header before what the server does with a connection.
+   * Has the PROXY header of each connection read before the server gets the connection.
    *
    * @param {import('node:https').Server} server
    * @param {ProxyTrust} proxy

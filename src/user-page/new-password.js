@@ -7,7 +7,7 @@ import { Refusal } from './problem.js'
 
 /** @import { FormBody } from './form-body.js' */
 
-/** NIST SP 800-63B §3.1.1.2 asks for no less; the server keeps what is longer, and no rules about signs. */
+/** NIST SP 800-63B §3.1.1.2 asks for no less, for all of a longer password to count, and for no rules about its characters. */
 const MIN_CHARACTERS = 8
 
 /** The fields that `newPasswordOf` reads. */
@@ -37,7 +37,7 @@ export function newPasswordOf(form) {
   if (!password.equals(form.secret('again'))) {
     throw new Refusal(422, 'The two new passwords are not the same. Nothing was changed.')
   }
-  // Counted in bytes that begin a character (RFC 3629 §3), so that it becomes no string, and no copy is left.
+  // Counts the bytes that begin a character (RFC 3629 §3): a string would leave a copy of the password in memory.
   let characters = 0
   for (const byte of password) if ((byte & 0xc0) !== 0x80) characters++
   if (characters < MIN_CHARACTERS) {

@@ -1,6 +1,6 @@
 /**
- * The way of every page: shown by GET, and by POST something is done, which either sends the browser back to the page with a
- * notice, or shows what is seen this once, or shows the form again with what was wrong.
+ * The way of every page: GET shows it, and POST does something. After that the browser is sent back to the page with a notice,
+ * or is shown what is seen this once, or the form again with what was wrong.
  */
 import { FormBody } from './form-body.js'
 import { renderPage } from './layout.js'
@@ -19,8 +19,8 @@ import { problemOf } from './problem.js'
  * @property {FormBody} form
  * @property {string} remoteAddress - the client's
  *
- * @typedef {{ done: string } | { body: Html } | { reply: unknown }} Outcome - a notice's name; or what is shown this once; or
- *   what was sent already
+ * @typedef {{ done: string } | { body: Html } | { reply: unknown }} Outcome - `done`: a notice's name; `body`: shown this once;
+ *   `reply`: sent already
  *
  * @typedef {object} PageRoute
  * @property {string} path

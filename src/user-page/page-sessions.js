@@ -1,15 +1,15 @@
 /**
- * Who is logged in to the page: in memory only, so a restart of the server ends them all. There is no password and no key
- * in a session, only which account it is and which credential has opened it.
+ * Who is logged in to the page: in memory only, so a restart of the server ends all sessions. A session holds no password and
+ * no key, only which account it is and which credential has opened it.
  *
- * A browser's next request may come to another worker than the one that it has logged in to. A session stays where it was
- * made, and that worker is asked.
+ * A browser's next request may come to another worker than the one that it has logged in to. A session stays in the worker
+ * that has made it, and the others ask for it.
  */
 import { createHash, randomBytes } from 'node:crypto'
 
-/** Sessions of one account, in each worker; the oldest goes first. */
+/** At most so many sessions of one account, in each worker; one more ends the oldest. */
 const MAX_PER_ACCOUNT = 20
-/** Of all accounts. About 500 bytes each. */
+/** At most so many of all accounts, some 500 bytes each. */
 const MAX_SESSIONS = 20_000
 
 /**
@@ -49,8 +49,8 @@ export class PageSessions {
   /**
    * @param {object} options
    * @param {import('../support/clock.js').Clock} options.clock
-   * @param {number} options.idleMs - without a request for so long it is over
-   * @param {number} options.maxMs - after so long it is over in any case
+   * @param {number} options.idleMs - a session ends after so long without a request
+   * @param {number} options.maxMs - a session ends after so long in any case
    */
   constructor({ clock, idleMs, maxMs }) {
     this.#clock = clock
@@ -80,7 +80,7 @@ export class PageSessions {
 
   /**
    * @param {string} key
-   * @returns {PageSession | null} used right now; null for none, or one that is over
+   * @returns {PageSession | null} the session, marked as used now; null: there is none, or it is over
    */
   use(key) {
     const session = this.#sessions.get(key)
@@ -91,7 +91,7 @@ export class PageSessions {
 
   /**
    * @param {string} key
-   * @returns {boolean} whether there was one
+   * @returns {boolean} whether there was such a session
    */
   end(key) {
     return this.#sessions.delete(key)
@@ -109,10 +109,10 @@ export class PageSessions {
   }
 
   /**
-   * What another worker asks.
+   * Answers what another worker asks.
    *
    * @param {SessionQuestion} question
-   * @returns {PageSession | PageSession[] | boolean | number | null} `endOthers`: how many there were
+   * @returns {PageSession | PageSession[] | boolean | number | null} for `endOthers`, how many there were
    */
   answer(question) {
     switch (question.op) {
@@ -136,7 +136,7 @@ export class PageSessions {
    * @returns {boolean}
    */
   #endIfOver({ key, startedAtMs, usedAtMs }, nowMs) {
-    // One of before the clock was set back would otherwise last until it is that late again.
+    // `Math.abs`, as a session from before the clock was set back would otherwise last until the clock is that late again.
     const isOver = Math.abs(nowMs - usedAtMs) >= this.#idleMs || nowMs - startedAtMs >= this.#maxMs
     if (isOver) this.end(key)
     return isOver

@@ -1,6 +1,5 @@
 /**
- * What a person is told when something does not go as it should. Nothing of an error's detail is told, which is meant for
- * the log.
+ * What a person is told when something does not go as it should. `detail` of a MailError is not told: it is meant for the log.
  */
 import { MailError } from '../errors.js'
 
@@ -8,7 +7,7 @@ import { MailError } from '../errors.js'
 
 /** @typedef {{ status: number, text: string }} Problem */
 
-/** Said on a page of its own, or above the form that it is about. */
+/** A refusal in words of its own, shown on a page of its own or above the form that it is about. */
 export class Refusal extends Error {
   /**
    * @param {number} status
@@ -21,12 +20,12 @@ export class Refusal extends Error {
   }
 }
 
-/** Of what is not in the table, and passes by itself. */
+/** For temporary errors that are not in PROBLEMS. */
 const LATER = { status: 503, text: 'That cannot be done right now. Try again in a minute.' }
 
 const NO_ROOM = { status: 503, text: 'The server has no room for that. Tell whoever runs it.' }
 
-/** What people can do something about; all else is the server's fault. */
+/** Errors about which people can do something; all others are the server's fault. */
 const PROBLEMS = /** @satisfies {Partial<Record<ErrorCode, Problem>>} */ ({
   AUTHENTICATION_FAILED: { status: 403, text: 'The password is not right.' },
   THROTTLED: { status: 429, text: 'Too many attempts. Wait some minutes, then try again.' },

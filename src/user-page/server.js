@@ -1,6 +1,6 @@
 /**
- * The page for users: who knows the password of a mailbox looks after its credentials, sees who is connected, and takes the
- * mail away as one encrypted file. No mail and no name of a folder is ever shown here.
+ * The page for users: whoever knows the password of a mailbox looks after its credentials, sees who is connected, and downloads
+ * the mail as one encrypted file. No mail and no name of a folder is ever shown here.
  *
  * It works without any script, and tells the browser to run none.
  */
@@ -40,7 +40,7 @@ import { addSessionRoutes } from './routes/sessions.js'
 
 const FORM = 'application/x-www-form-urlencoded'
 
-/** Of the largest form: three passwords of 1000 characters, each of up to four bytes, each byte written as three. */
+/** Room for the largest form: three passwords of 1000 characters, each of up to four bytes, each byte written as three. */
 const BODY_LIMIT_BYTES = 64 * 1024
 
 /** Nothing is loaded from elsewhere, nothing runs, nothing is sent elsewhere, and nobody shows the page in a frame. */
@@ -88,7 +88,7 @@ export async function createPageServer(parts, makeServer) {
         logger: false,
         bodyLimit: BODY_LIMIT_BYTES,
         serverFactory: makeServer,
-        // Before there is a route; hooks do not run for it.
+        // For errors before a route is found, where hooks do not run.
         frameworkErrors: (_error, _request, reply) => {
           addHeaders(reply)
           sendPage(reply, 400, problemPage({ status: 400, text: 'There is no such page.' }))
@@ -107,7 +107,7 @@ export async function createPageServer(parts, makeServer) {
     if (!onlyLooks(request)) requireSameOrigin(request)
   })
   app.addHook('onSend', async (request, reply) => {
-    // Not behind the answer, which there is none of where the browser has gone.
+    // In `onSend`, as `onResponse` does not run where the browser has gone.
     formOf(request).dispose()
     addHeaders(reply)
   })
@@ -115,7 +115,7 @@ export async function createPageServer(parts, makeServer) {
     sendPage(reply, 404, problemPage({ status: 404, text: 'There is no such page.' }))
   )
   app.setErrorHandler((error, request, reply) => {
-    // Nobody reads the answer: the browser went while a download was made for it.
+    // The browser has gone during a download: nobody reads an answer, and nothing went wrong here.
     if (request.raw.socket.destroyed && errorCodeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE') return
     const known = problemOf(error)
     if (known) return sendPage(reply, known.status, problemPage(known))
@@ -148,7 +148,7 @@ export async function createPageServer(parts, makeServer) {
  * @param {FastifyRequest} request
  * @param {FastifyReply} reply
  * @returns {Promise<FastifyReply | void>}
- * @throws {Refusal} 403 for a form; who only looks is sent to the login
+ * @throws {Refusal} 403 for a form; a request that only looks is redirected to the login
  */
 async function requireLogin({ sessions, services }, request, reply) {
   request.pageLogin = await findLogin({ request, sessions, directory: services.directory })

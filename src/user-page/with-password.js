@@ -1,5 +1,5 @@
 /**
- * What asks for the password once more inside of a session: guessing at it there counts as guessing at it anywhere.
+ * Asks for the password once more within a session. A wrong one counts for the throttle as anywhere else.
  */
 import { recognizeCode } from '../crypto/generated-code.js'
 import { isMailError } from '../errors.js'
@@ -12,8 +12,8 @@ import { Refusal } from './problem.js'
 
 /**
  * @param {FormBody} form - with the field `password`
- * @returns {Buffer} the form's
- * @throws {Refusal} 422 for a code: the page is for who knows the password
+ * @returns {Buffer} the form's own bytes
+ * @throws {Refusal} 422 for a code: the page is for those who know the password
  */
 export function passwordOf(form) {
   const password = form.secret('password')
@@ -27,9 +27,10 @@ export function passwordOf(form) {
  * @template T
  * @param {AccountServices} services
  * @param {Pick<Visit, 'form' | 'login' | 'remoteAddress'>} visit
- * @param {(secret: Buffer, turn: { standing: Standing }) => Promise<T>} work - throws AUTHENTICATION_FAILED where it is wrong
+ * @param {(secret: Buffer, turn: { standing: Standing }) => Promise<T>} work - throws AUTHENTICATION_FAILED where `secret` is
+ *   wrong
  * @returns {Promise<T>}
- * @throws {Refusal} as `passwordOf`; where another password was set meanwhile, by the same form that was sent twice for instance
+ * @throws {Refusal} as `passwordOf`; 409 where another password was set meanwhile, for instance by the same form, sent twice
  * @throws {import('../errors.js').MailError} THROTTLED; what `work` throws
  */
 export async function withPassword({ unlocker, directory }, { form, login, remoteAddress }, work) {

@@ -87,7 +87,7 @@ const list = (login, present, nowMs) => html`
 
 /**
  * @param {number} timeMs
- * @returns {Html} as the form above asks for it, where it could have
+ * @returns {Html} the last day, as the form above asks for it; an end that is no end of a day is shown to the minute
  */
 const endOf = (timeMs) =>
   timeMs % DAY_MS === 0 ? html`with ${dayOf(timeMs - DAY_MS)}` : timeOf(timeMs)

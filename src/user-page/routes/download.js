@@ -12,7 +12,7 @@ import { passwordOf } from '../with-password.js'
 /** @import { PageLogin } from '../guard.js' */
 /** @import { PageParts } from '../server.js' */
 
-/** A download of which nothing was taken for so long ends, ms. */
+/** A download ends where the browser has taken no byte for so long, ms. */
 const STALLED_MS = 60_000
 
 /** @param {PageLogin} login */
@@ -67,7 +67,7 @@ export function addDownloadRoutes(app, parts) {
           service: 'page'
         })
         if (unlocked.account.id !== account.id) {
-          // An alias that has moved to somebody else since the login.
+          // The session's name is an alias, which has moved to another account since the login.
           unlocked.masterKey.dispose()
           throw new MailError('AUTHENTICATION_FAILED')
         }
@@ -94,7 +94,7 @@ export function addDownloadRoutes(app, parts) {
  */
 function sendFile(reply, stream, name, bytes) {
   const { socket } = reply.raw
-  // Nobody keeps the file by reading nothing of it.
+  // Nobody may keep the file on disk by reading nothing of it.
   socket?.setTimeout(STALLED_MS, () => socket.destroy())
   return reply
     .type('application/octet-stream')

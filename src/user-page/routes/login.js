@@ -1,5 +1,5 @@
 /**
- * Logging in and out, and the way back for who has forgotten the password.
+ * Logging in and out, and the way back for those who have forgotten the password.
  */
 import { changePassword } from '../../accounts/change-password.js'
 import { requireOwner } from '../../accounts/check-credential.js'
@@ -20,11 +20,11 @@ import { Refusal, problemOf } from '../problem.js'
 const LOGIN = 'Log in'
 const FORGOTTEN = 'A new password with the recovery code'
 
-/** Characters of a name, RFC 5321 §4.5.3.1. */
+/** At most so many characters of a name are read, RFC 5321 §4.5.3.1. */
 const MAX_NAME_CHARACTERS = 320
 
 const WRONG_LOGIN = { status: 403, text: 'The address or the password is not right.' }
-/** Of a form that was sent twice, a browser shows the second answer: the new code went with the first. */
+/** Where a form was sent twice, the browser shows the second answer: the new code was in the first, which nobody saw. */
 const WRONG_CODE = {
   status: 403,
   text: 'The address or the recovery code is not right. A code can be used once: if you have set a new password with it already, log in with that password and make a new code.'
@@ -114,7 +114,7 @@ export function addLoginRoutes(app, parts) {
       const password = form.secret('password')
       refuseCodes(password)
       const unlocked = await unlocker.unlock({ username, password, remoteAddress, service: 'page' })
-      // The page needs no key: what needs one asks for the password again.
+      // The session needs no key: whatever needs one asks for the password again.
       unlocked.masterKey.dispose()
       const { account, credentialId, credentialVersion } = unlocked
       const credential = await directory.findCredential(credentialId)
@@ -171,7 +171,7 @@ export function addLoginRoutes(app, parts) {
 }
 
 /**
- * By the shape alone, right or wrong: so nothing is learnt here about a code.
+ * Refuses codes by their shape alone, right or wrong, so that nobody learns anything about a code here.
  *
  * @param {Uint8Array} password
  * @throws {Refusal} 403

@@ -80,8 +80,8 @@ export function addPasswordRoutes(app, parts) {
         await withPassword(services, visit, (oldSecret, turn) =>
           changePassword({ services, account, oldSecret, newPassword, remoteAddress, ...turn })
         )
-        // Every session with the old password is over; this one begins anew, with the new one and none that somebody else may
-        // have set since.
+        // Every session with the old password is over. This one begins anew with the version after it, which is that of the new
+        // password, and not with a later version that somebody else may have set since.
         const { id } = sessions.begin({
           accountId: account.id,
           credentialId: session.credentialId,

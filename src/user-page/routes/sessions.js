@@ -129,7 +129,7 @@ export function addSessionRoutes(app, parts) {
         ])
       )
       const live = await imapSessions.list(id)
-      // With an earlier password a session is over, and is ended when its browser comes next (guard.js).
+      // A session of an earlier password is over: it is left out here, and ended at its browser's next request (guard.js).
       const browsers = (await sessions.list(id)).filter((session) =>
         present.some(
           (credential) =>
@@ -158,7 +158,7 @@ export function addSessionRoutes(app, parts) {
         const hasEnded = await sessions.endOthers(login.session)
         const accountId = login.account.id
         const detail = { browsers: 'others' }
-        // Where there is none, anybody could fill the audit log by asking for it.
+        // Recorded only where there were others: else anybody could fill the audit log by asking again and again.
         if (hasEnded) directory.audit({ action: 'session-end', accountId, remoteAddress, detail })
         return { done: 'others' }
       }
