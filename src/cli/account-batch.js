@@ -11,7 +11,7 @@ import { byteLines } from './byte-lines.js'
 import { CliError } from './cli-error.js'
 
 const TAB = 0x09
-/** An address and a password at their longest, bytes. */
+/** A line has at most so many bytes: more than the longest address and password. */
 const MAX_LINE_BYTES = 8192
 
 /**
@@ -33,7 +33,7 @@ const CONCURRENCY = 2 * availableParallelism()
 /**
  * @param {BatchOptions} options
  * @returns {Promise<{ created: number, failed: number }>}
- * @throws {CliError} with the accounts of which the code is lost
+ * @throws {CliError} naming the accounts whose recovery code is lost
  */
 export async function createBatch({ services, file, stdin, quota, onCreated, onFailed }) {
   const queue = new PQueue({ concurrency: CONCURRENCY })
@@ -81,7 +81,7 @@ export async function createBatch({ services, file, stdin, quota, onCreated, onF
   } catch (error) {
     fault ??= error
   }
-  // Whatever becomes of the rest: who has an account must learn its code.
+  // Also after a fault: the code of an account that is still being made must be told.
   await queue.onIdle()
   if (lost) throw codesLost(withoutCode, lost)
   if (fault) throw fault

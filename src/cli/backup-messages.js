@@ -28,7 +28,7 @@ export async function takeMessages(restore, account) {
       'The account has got another key since: restore it under another name (--as)',
       { exitCode: NOTHING_DONE }
     )
-  // All that a mailbox needs is loaded where one is opened: most commands about backups open none.
+  // Loaded only here, with all that a mailbox needs: most commands about backups open none.
   const { openStore } = await import('../accounts/open-store.js')
   const { withOpenCopy } = await import('../backup/open-copy.js')
   const { masterKey: unlocked } = await withSecret(

@@ -21,7 +21,7 @@ export class BackupProgress {
 
   /**
    * @param {NodeJS.WritableStream & { isTTY?: boolean }} stream
-   * @param {string} what - is going on
+   * @param {string} what - goes on, in a word such as `restoring`
    */
   constructor(stream, what) {
     this.#what = what
@@ -35,7 +35,7 @@ export class BackupProgress {
       what: this.#what,
       done: formatBytes(bytes),
       all: formatBytes(total),
-      // Of one alone it would be as before until the end.
+      // With one account alone, the count would not change until the end.
       accounts: accountsTotal > 1 ? `${accounts} of ${accountsTotal} accounts | ` : ''
     })
   }

@@ -37,8 +37,8 @@ import { NOTHING_DONE, withBackups } from './with-backups.js'
  * @property {PasswordInput} input
  * @property {Generation} generation
  * @property {RestoreOptions} options
- * @property {<T>(work: (scratchFolder: string) => Promise<T>) => Promise<T>} alone - while nothing of the kind goes on: not while
- *   somebody is asked, which may take a night
+ * @property {<T>(work: (scratchFolder: string) => Promise<T>) => Promise<T>} alone - runs `work` while no other command about
+ *   backups runs; not to be held while a person is asked, who may take a night
  * @property {() => Promise<Generation>} read - the generation as it is now: a prune may have moved what is in it
  * @property {(bytes: number) => void} onRead
  */
@@ -113,7 +113,7 @@ export function registerRestore(backup, context) {
 const isPart = ({ folder, messageId }) => folder !== undefined || messageId !== undefined
 
 /**
- * What would be left aside silently is refused: more would come back than was asked for.
+ * Refuses options of which one would be ignored: more would come back than was asked for.
  *
  * @param {RestoreOptions} options
  * @throws {CliError}
@@ -187,7 +187,7 @@ async function runAccount(parts, context, options, generation, name) {
   await withAccounts(context, options, async ({ services, input }) => {
     const { address } = parseAddress(name, { defaultDomain: config.defaultDomain })
     const holder = await services.directory.findByAddress(address)
-    // By another of its names it may be taken for one that had this name, and was deleted.
+    // Where the name is an alias now, an account may be meant that had this address and was deleted.
     const account = holder?.address === address ? holder : null
     const bar = new BackupProgress(context.stdout, 'restoring')
     let bytes = 0
@@ -196,7 +196,7 @@ async function runAccount(parts, context, options, generation, name) {
       const entry = generation.accounts.find(({ id }) => id === account?.id)
       bar.update({ accounts: 0, accountsTotal: 1, bytes, bytesTotal: entry?.bytes ?? 0 })
     }
-    // On the line of the bar, what is told, a recovery code too, would be written over.
+    // Ends the bar first, which would write over a text on its line, be it a recovery code.
     const below = (/** @type {(line: string) => void} */ say) => (/** @type {string} */ line) => {
       bar.stop()
       say(line)
@@ -213,7 +213,7 @@ async function runAccount(parts, context, options, generation, name) {
       onRead
     }
     try {
-      // Told before anybody is asked for anything.
+      // Fails here, before anybody is asked for anything, where another command has the lock.
       await restore.alone(async () => {})
       const isOfThen = generation.accounts.some(({ id }) => id === account?.id)
       if (!account || (!isOfThen && options.as !== undefined))
@@ -230,7 +230,7 @@ async function runAccount(parts, context, options, generation, name) {
 /**
  * @param {AccountRestore} restore
  * @param {string} address - canonical
- * @param {Account | null} holder - who has the address now, as one of its names at least
+ * @param {Account | null} holder - that has the address now, as its own or as an alias
  */
 async function bringBack(restore, address, holder) {
   const { parts, services, input, options, onRead } = restore
@@ -276,7 +276,7 @@ async function bringBack(restore, address, holder) {
  * @param {AccountRestore} restore
  * @param {string} address - canonical
  * @param {Account | null} holder
- * @returns {string} why no account of today is meant
+ * @returns {string} why the address does not mean an account of today
  */
 function whyDeleted({ generation }, address, holder) {
   if (holder === null) return `There is no account ${address} now`
@@ -286,7 +286,7 @@ function whyDeleted({ generation }, address, holder) {
 
 /**
  * @param {AccountRestore} restore
- * @returns {Promise<string[]>} the one that was asked for by name or time; otherwise all, the last one first
+ * @returns {Promise<string[]>} the generation that was asked for by name or time; otherwise all, the last one first
  */
 async function generationsToSearch({ parts, generation, options }) {
   if (options.generation !== undefined || options.at !== undefined) return [generation.name]
@@ -331,7 +331,7 @@ async function putBack(restore, account) {
 /**
  * @param {AccountRestore} restore
  * @param {Account} account
- * @returns {Promise<import('../accounts/directory-snapshot.js').AccountKeys | null>} where the keys of today do not do
+ * @returns {Promise<import('../accounts/directory-snapshot.js').AccountKeys | null>} null: the keys of today open the backup
  */
 async function keysOfThen({ parts, input, generation }, account) {
   const entry = requireEntry(generation, account.id)

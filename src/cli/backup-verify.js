@@ -53,7 +53,7 @@ export function registerVerify(backup, context) {
             ? await verifyStored(parts, options)
             : await verifyMailbox(parts, context, options, address)
       }
-      // Whoever has lost a host looks at its backups first.
+      // `mayBeNew`, as whoever has lost a host looks at its backups first, without a data folder.
       return withBackups(context, options, verify, { mayBeNew: address === undefined })
     })
 }
@@ -98,7 +98,7 @@ async function verifyMailbox({ target, repository }, context, options, address) 
       throw new CliError('The account has got another key since that backup', {
         exitCode: NOTHING_DONE
       })
-    // All that a mailbox needs is loaded where one is opened: most commands about backups open none.
+    // Loaded only here, with all that a mailbox needs: most commands about backups open none.
     const { withOpenCopy } = await import('../backup/open-copy.js')
     const checked = await withSecret(await input.read(`Password of ${account.address}`), (secret) =>
       requireOwner({ services, account, secret })

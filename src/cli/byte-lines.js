@@ -37,7 +37,7 @@ export async function* byteLines(stream, { maxBytes }) {
     }
     if (rest.length > 0) yield lineOf(rest, maxBytes)
   } finally {
-    // Also where a line is too long, or the reader takes one and leaves.
+    // Zeroed also where a line is too long, or the reader takes one and leaves.
     joined.fill(0)
     rest.fill(0)
   }

@@ -14,11 +14,11 @@ import { CliError } from './cli-error.js'
 const ROOT = 0
 
 /**
- * Whatever root makes there, a log beside a mailbox or a spool for instance, is closed to the server that runs as somebody
- * else, and the mailbox with it.
+ * Turns a process of root's into one of the user whose folder it is: the server, which runs as that user, could not open what
+ * root makes there (a log beside a mailbox, a spool), nor the mailbox any more.
  *
  * @param {string} data - absolute
- * @returns {boolean} whether this was root and now is somebody else
+ * @returns {boolean} whether this process was root's, and is the owner's now
  * @throws {CliError} where root has not the right to become its owner
  */
 export function becomeOwner(data) {
@@ -37,7 +37,7 @@ export function becomeOwner(data) {
     )
   }
   const { homedir } = userOf() ?? {}
-  // The credentials of an object storage, for instance, are the server's.
+  // Under that home lie the server's credentials of an object storage, for instance.
   if (homedir !== undefined) setHome(homedir)
   return true
 }
@@ -47,19 +47,19 @@ export function becomeOwner(data) {
  * @param {number} gid
  */
 function setGroups(uid, gid) {
-  // The types of Node do not know it.
+  // Node's types lack `initgroups`.
   const { initgroups } =
     /** @type {{ initgroups?: (user: number, extraGroup: number) => void }} */ (process)
   try {
     initgroups?.(uid, gid)
   } catch (error) {
-    // A container has users that no list of its names.
+    // In a container a user may have no name.
     if (errorCodeOf(error) !== 'ERR_UNKNOWN_CREDENTIAL') throw error
     process.setgroups?.([gid])
   }
 }
 
-/** @returns {{ username: string, homedir: string } | null} whoever runs this; null where no list names them */
+/** @returns {{ username: string, homedir: string } | null} the user of this process; null where it has no name */
 function userOf() {
   try {
     return userInfo()
@@ -71,7 +71,7 @@ function userOf() {
 /**
  * @param {string} path
  * @returns {boolean}
- * @throws {Error} EACCES, where nobody can tell
+ * @throws {Error} EACCES, for instance, where that cannot be found out
  */
 const isThere = (path) => statSync(path, { throwIfNoEntry: false }) !== undefined
 
@@ -85,7 +85,7 @@ const isThere = (path) => statSync(path, { throwIfNoEntry: false }) !== undefine
 export function enterDataFolder(data, { mayBeNew = false, exitCode = 1 } = {}) {
   const hasBecomeOwner = becomeOwner(data)
   const isNew = !isThere(join(data, 'directory.db'))
-  // Whoever opens the folder says what to do about a restore that was not finished.
+  // A restore that was not finished passes: whoever opens the folder says what to do about it.
   if (isNew && !mayBeNew && !isThere(join(data, UNFINISHED_RESTORE))) {
     requireNoMailboxes(data)
     throw new CliError(

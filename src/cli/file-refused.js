@@ -8,12 +8,13 @@ import { isMailError } from '../errors.js'
 
 const REFUSALS = new Set(['EACCES', 'EPERM', 'EROFS'])
 
-/** Something else has that name, or what should hold it takes nothing: an automount whose server is away, for instance. */
+/** A folder cannot be made where a file has its name, or its parent takes nothing, as an automount whose server is away. */
 const UNMADE = new Set(['EEXIST', 'ENOENT'])
 
 /**
  * @param {string} path
- * @returns {{ path: string, uid: number, mode: string }} of the file, or of the nearest folder above it that can be looked at
+ * @returns {{ path: string, uid: number, mode: string }} those of the file, or of the nearest folder above it that can be
+ *   looked at
  */
 function ownerOf(path) {
   try {
@@ -28,13 +29,13 @@ function ownerOf(path) {
 
 /**
  * @param {unknown} fault
- * @returns {{ path: string | undefined, syscall: string | undefined }} of a file or socket
+ * @returns {{ path: string | undefined, syscall: string | undefined }} which file or socket the error is about, and which call
  */
 function placeOf(fault) {
   const { path, syscall, address } = /** @type {NodeJS.ErrnoException & { address?: string }} */ (
     fault ?? {}
   )
-  // Of a socket the system's error has the path by another name, which a port's has too.
+  // Node has the path of a socket as `address`, which it uses for hosts as well.
   return { path: path ?? (address?.startsWith('/') ? address : undefined), syscall }
 }
 

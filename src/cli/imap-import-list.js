@@ -12,7 +12,7 @@ import { REPORT_BEGINNING } from './imap-import-progress.js'
 
 const TAB = 0x09
 const LINE_FEED = Buffer.from('\n')
-/** An address, an account and two passwords at their longest, bytes. */
+/** A line has at most so many bytes: more than the longest source, account and two passwords. */
 const MAX_LINE_BYTES = 16_384
 
 /**
@@ -32,7 +32,7 @@ const MAX_LINE_BYTES = 16_384
  *
  * @typedef {object} AccountResult
  * @property {number} code - the exit code
- * @property {string | null} report - null where it came to none
+ * @property {string | null} report - the line that sums up the copy; null where the process printed none
  * @property {string[]} said - all lines of its standard output, that of the report and those about the progress among them
  * @property {string[]} failures
  */
@@ -101,7 +101,7 @@ function splitTabs(line) {
 
 /**
  * @param {ListOptions} options
- * @returns {Promise<{ whole: number, partly: number, failed: number }>} accounts by how they ended
+ * @returns {Promise<{ whole: number, partly: number, failed: number }>} how many accounts ended so
  * @throws {CliError} where the list cannot be read to its end; its exit code says whether anything was done before
  */
 export async function importList({ file, parallel, command, signal, onAccount }) {
@@ -115,7 +115,7 @@ export async function importList({ file, parallel, command, signal, onAccount })
         break
       }
       queue.add(async () => {
-        // It may have waited for its turn since before.
+        // Looked at again: the account may have waited for its turn when the signal came.
         if (signal.aborted) return forget(listed)
         const result = await importOne(command, listed)
         counts[result.code === 0 ? 'whole' : result.code === 2 ? 'failed' : 'partly']++
@@ -124,7 +124,7 @@ export async function importList({ file, parallel, command, signal, onAccount })
       await queue.onSizeLessThan(parallel)
     }
   } catch (cause) {
-    // A bad line ends nothing that is under way, and leaves nothing behind that nobody sees.
+    // After a bad line, accounts that are under way still come to their end, and are told of.
     await queue.onIdle()
     if (!(cause instanceof CliError) || counts.whole + counts.partly === 0) throw cause
     throw new CliError(`${cause.message}; what stands after it was not begun`, {
@@ -153,7 +153,7 @@ async function importOne(command, listed) {
   try {
     code = await runOne(command, listed, texts)
   } catch (error) {
-    // The others are imported all the same.
+    // Counted as a failure of this account: the others are imported all the same.
     const { code: reason, message } = /** @type {NodeJS.ErrnoException} */ (error)
     return {
       code: 2,
@@ -165,7 +165,7 @@ async function importOne(command, listed) {
     forget(listed)
   }
   const said = linesOf(texts.stdout)
-  // Before it there are lines about the progress.
+  // The report comes after lines about the progress.
   const report = said.find((line) => line.startsWith(REPORT_BEGINNING)) ?? null
   return { code, report, said, failures: linesOf(texts.stderr) }
 }
@@ -173,9 +173,9 @@ async function importOne(command, listed) {
 /**
  * @param {string[]} command
  * @param {ListedAccount} listed
- * @param {{ stdout: string, stderr: string }} texts - what it tells is added
- * @returns {Promise<number>} its exit code
- * @throws what keeps it from being started
+ * @param {{ stdout: string, stderr: string }} texts - the process's output is appended
+ * @returns {Promise<number>} the exit code
+ * @throws why the process cannot be started
  */
 async function runOne([program = '', ...args], { from, account, sourcePassword, password }, texts) {
   const child = spawn(
@@ -191,14 +191,14 @@ async function runOne([program = '', ...args], { from, account, sourcePassword, 
       resolve(status ?? 1)
     })
   })
-  // One that was not started need not have any streams.
+  // A process that was not started may lack its streams.
   if (child.pid !== undefined) {
-    // Names of folders are in it, and a piece may end amid a letter.
+    // Decoded as a stream: names of folders are in it, and a chunk may end within a letter.
     child.stdout.setEncoding('utf8').on('data', (chunk) => (texts.stdout += chunk))
     child.stderr.setEncoding('utf8').on('data', (chunk) => (texts.stderr += chunk))
-    // It may end before it has read them; its exit code tells why.
+    // The process may end before it has read the passwords; its exit code says why.
     child.stdin.on('error', () => {})
-    // No copies, which nobody would zero: the bytes themselves stay until it has ended.
+    // Written as they are: nobody would zero a copy, and these are zeroed once the process has ended.
     for (const piece of [password, LINE_FEED, sourcePassword, LINE_FEED]) child.stdin.write(piece)
     child.stdin.end()
   }

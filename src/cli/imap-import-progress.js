@@ -10,7 +10,7 @@ import { ProgressView, duration, reasonOf } from './progress-view.js'
 
 const BAR_FORMAT = '{name} {bar} {percentage} % | {value} of {total} | {rate}/s | {left} left'
 
-/** OpenSSL's, of a certificate that nobody vouches for. */
+/** OpenSSL's codes for a certificate that no known authority has signed. */
 const UNTRUSTED = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -19,7 +19,7 @@ const UNTRUSTED = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE'
 ])
 
-/** How the report on a copy begins, for whoever reads it among other lines. */
+/** How the report on a copy begins: by this it is found among other lines. */
 export const REPORT_BEGINNING = 'copied '
 
 /**
@@ -29,10 +29,10 @@ export const REPORT_BEGINNING = 'copied '
 export const unknownExclude = (folder) =>
   `--exclude ${plainText(folder)}: the source has no such folder`
 
-/** What is said of messages that have gone at the source and have not gone here, behind their number. */
+/** Stands behind the number of messages that were deleted at the source and not here. */
 export const LEFT_HERE = ' messages are gone at the source and were left here (see --expunge)'
 
-/** Names are cut to this, so that bars stand below each other. */
+/** Names are cut to so many columns, so that bars stand below each other. */
 const NAME_COLUMNS = 28
 
 /** Shows the copy of one account. */
@@ -56,7 +56,7 @@ export class ImapImportProgress {
   get observer() {
     return {
       onPlan: (plan) => this.#plan(plan),
-      // No failure: of many accounts not each need have it.
+      // Told, but not as a failure: with many accounts, not each need have the folder.
       onEmptyExclude: (folder) => this.#view.tell(unknownExclude(folder)),
       onProgress: (mailbox, progress) => this.#update(mailbox, progress),
       onFolder: (mailbox) => this.#finish(mailbox),
@@ -155,7 +155,7 @@ export class ImapImportProgress {
   }
 
   /**
-   * What was there from an earlier run says nothing about how fast messages come.
+   * The rate leaves out messages that were there from an earlier run.
    *
    * @param {{ done: number, total: number, startedMs: number, doneAtStart: number }} progress
    * @returns {{ rate: number, left: string }}

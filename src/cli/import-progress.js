@@ -1,6 +1,6 @@
 /**
  * How an import shows itself: a bar with rate and time left on a terminal, plain lines otherwise. Failures go to standard
- * error as they come, each with its place.
+ * error as they come, each with the place of its message.
  */
 import { plainText } from './plain-text.js'
 import { ProgressView, duration, reasonOf } from './progress-view.js'

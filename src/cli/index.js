@@ -9,19 +9,19 @@ import { programVersion } from '../support/program-version.js'
 import { Outputs } from './outputs.js'
 import { report } from './report.js'
 
-/** What is answered without any command. */
+/** Options that are answered without any command. */
 const VERSION = ['-V', '--version']
 
-/** Commands of which 1 says that something was found, or failed in part; what ends them before that is another code. */
+/** Commands whose exit code 1 means that something was found, or failed in part: where nothing was done, they end with 2. */
 const TELLING = new Set(['import', 'export', 'check', 'backup', 'repair'])
 const NOTHING_DONE = 2
 
-/** What was said is lost: it may have been a password that is shown once. */
+/** Exit code where output could not be written: it may have been a password that is shown once. */
 const OUTPUT_LOST = 1
 
 /**
- * In the order of the help. Only the command that is asked for is loaded, with its libraries: a worker that takes the place
- * of another begins in half the time.
+ * All commands, in the order of the help. Only the one that is asked for is loaded, with its libraries: a worker that takes
+ * the place of another begins in half the time.
  *
  * @type {Record<string, () => Promise<{ register: (program: Command, context: any) => void }>>}
  */
@@ -89,7 +89,7 @@ async function createProgram(context, wanted = '') {
     .description('Encrypted IMAP mail store: one file per user that only the user’s password opens')
     .version(context.version)
     .showHelpAfterError('(add --help for how to use it)')
-    // An option behind a command is that command's, also where the group above it has one of that name.
+    // An option behind a command belongs to that command, also where the group above it has one of that name.
     .enablePositionalOptions()
   for (const { register } of await Promise.all(loadersOf(wanted).map((load) => load()))) {
     register(program, context)

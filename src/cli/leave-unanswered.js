@@ -1,10 +1,10 @@
 /**
- * The end of a process whose file system does not answer, as a share whose server is away. Node joins its threads at its end,
- * by process.exit too: it would wait for as long.
+ * The end of a process whose file system does not answer, as a share whose server is away. Node waits for its threads at its
+ * end, by process.exit too: it would hang for as long.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** What was begun last has ended by then, ms. */
+/** After so long, ms, only calls that hang are left: others that were under way have ended. */
 const GRACE_MS = 1000
 const LOOK_MS = 20
 
@@ -12,7 +12,8 @@ const LOOK_MS = 20
 const isWaiting = () => process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'))
 
 /**
- * Returns where nothing is waited for. Else another Node takes the place of this one, threads and all, and ends in its stead.
+ * Returns where no call to the file system is left. Else another Node takes the place of this process (execve), which ends its
+ * threads, and exits with `exitCode`.
  *
  * @param {number} exitCode
  * @param {number} [graceMs]

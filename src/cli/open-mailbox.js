@@ -20,7 +20,7 @@ import { withSecret } from './with-accounts.js'
 /** @typedef {import('../accounts/unlock.js').Unlocked} Unlocked */
 /** @typedef {import('../store/account-store.js').AccountStore} AccountStore */
 
-/** What a script reads when a command could not even begin. */
+/** The exit code of a command that could not even begin. */
 export const NOTHING_DONE = 2
 
 /**
@@ -31,12 +31,12 @@ export const NOTHING_DONE = 2
  */
 
 /**
- * Becomes the owner of the data folder, to whom root's own files are out of reach, and says so.
+ * Becomes the owner of the data folder, and says so where the command uses files that root alone may be able to reach.
  *
  * @param {object} request
  * @param {CliContext} request.context
  * @param {CommonOptions} request.options
- * @param {boolean} [request.usesFiles] - whether the command reads or writes others than the mailbox
+ * @param {boolean} [request.usesFiles] - whether the command reads or writes other files than the mailbox; default true
  * @returns {import('../../config/load.js').Config}
  * @throws {CliError} with exit code 2
  */
@@ -54,7 +54,7 @@ export function enterWithFiles({ context, options, usesFiles = true }) {
  * @param {CommonOptions & { passwordStdin?: boolean }} request.options
  * @param {string | undefined} request.account - an address; may be left out where there is one account only
  * @param {boolean} request.isReadOnly - whether the command only reads
- * @param {boolean} [request.usesFiles] - whether it reads or writes others than the mailbox
+ * @param {boolean} [request.usesFiles] - whether the command reads or writes other files than the mailbox
  * @param {Buffer} [request.password] - where it was asked for already; the caller zeroes it
  * @returns {Promise<OpenMailbox>}
  * @throws {CliError} with exit code 2 when the mailbox does not open
@@ -69,7 +69,7 @@ async function openMailbox({ context, options, account, isReadOnly, usesFiles = 
       try {
         await closer()
       } catch (error) {
-        // The rest is closed all the same: a key is among it.
+        // Kept until all is closed: a key is among the rest.
         fault ??= { error }
       }
     }
@@ -77,7 +77,7 @@ async function openMailbox({ context, options, account, isReadOnly, usesFiles = 
   }
   try {
     const config = enterWithFiles({ context, options, usesFiles })
-    // A command answers in plain words; the log has only what goes wrong besides.
+    // A command says in plain words what goes wrong with its own work; the log has only what goes wrong besides.
     const logger = createLogger({ level: config.log.level === 'silent' ? 'silent' : 'warn' })
     const services = await openAccountServices({ config, clock: context.clock, logger })
     closers.push(() => services.close())
@@ -89,7 +89,7 @@ async function openMailbox({ context, options, account, isReadOnly, usesFiles = 
       account: unlocked.account,
       masterKey: unlocked.masterKey,
       isReadOnly,
-      // What was being done fails with the same error; here it is for the log.
+      // Only logged: the command's own work fails with the same error.
       onAlert: (alert) => logger.error(alert, 'the mailbox needs an operator')
     })
     closers.push(() => store.close())
@@ -97,9 +97,9 @@ async function openMailbox({ context, options, account, isReadOnly, usesFiles = 
     const owner = await listenForBackups({
       runFolder: join(config.data, 'run'),
       findStore: async (accountId) => (accountId === id ? store : null),
-      // A command ends by itself; a restore waits for it.
+      // Closes nothing: a restore waits until the command has ended.
       closeMailbox: async () => {},
-      // Nor does it take in mail.
+      // A command takes in no mail.
       ring: () => {},
       logger
     })

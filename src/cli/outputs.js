@@ -1,6 +1,6 @@
 /**
- * Standard output and standard error as a command has them: a pipe that nobody reads any longer (`| head -1`) ends no work,
- * and what could not be written is told.
+ * Standard output and standard error of a command: a pipe that nobody reads any longer (`| head -1`) ends no work, and any
+ * other failure to write is told.
  */
 
 /** Both outputs of one run. */
@@ -20,9 +20,9 @@ export class Outputs {
   }
 
   /**
-   * A pipe takes its time; what the end of the process finds unwritten is lost.
+   * To be awaited before the process ends: a pipe takes its time, and what is not written by then is lost.
    *
-   * @returns {Promise<NodeJS.ErrnoException | null>} what kept an output from being written; a reader that went away did not
+   * @returns {Promise<NodeJS.ErrnoException | null>} why something was not written; null also where the reader has gone away
    */
   async flushed() {
     await Promise.all(this.#streams.map(flushed))
@@ -42,7 +42,7 @@ function flushed(stream) {
 }
 
 /**
- * What is said this once, and must not be taken for said where it was not.
+ * Writes what is shown only once, and says whether that has come out.
  *
  * @param {NodeJS.WritableStream} stream
  * @param {string} text

@@ -43,7 +43,7 @@ export class PasswordInput {
   }
 
   /**
-   * For somebody who is not to be asked after all: of lines of standard input, the next one is another's.
+   * Passes over the password of somebody who is not asked after all: its line of standard input, if passwords come there.
    */
   async passOver() {
     if (!this.#options.isStdin) return
@@ -113,7 +113,7 @@ export class PasswordInput {
     const { stdin, stderr } = this.#options
     if (stdin.isTTY !== true)
       throw new CliError(`There is no terminal to ask on: use ${instead}`, { exitCode: 2 })
-    // A tenth of what a command takes to start, and most ask nothing.
+    // Loaded only here: it takes a tenth of a command's start, and most commands ask nothing.
     const prompts = await import('@inquirer/prompts')
     try {
       return await prompt(prompts, { input: stdin, output: stderr })

@@ -1,6 +1,6 @@
 /**
  * Texts that others have chosen, for a terminal: names of files, what other servers say, labels of users. They may hold
- * orders to it, or ends of lines that begin a line of their own.
+ * control sequences, or line breaks that make a line of their own.
  */
 
 const CONTROL = /\p{Cc}/gu

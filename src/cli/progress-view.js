@@ -8,7 +8,7 @@ import { MailError } from '../errors.js'
 import { plainText } from './plain-text.js'
 import { whenInterrupted } from './when-interrupted.js'
 
-/** Plain lines are for logs: not more often than this. */
+/** Plain lines are for logs: one comes after so long at the earliest, ms. */
 const LINE_EVERY_MS = 10_000
 
 /** One run. */
@@ -33,7 +33,7 @@ export class ProgressView {
     this.#clock = clock
     this.#startedMs = clock.nowMs()
     this.#lastLineMs = this.#startedMs
-    /** Null where there is no terminal. */
+    /** The bars; null where there is no terminal. */
     this.bars = stdout.isTTY
       ? new cliProgress.MultiBar(
           { stream: stdout, hideCursor: true, formatTime: timeLeft, ...bars },
@@ -44,8 +44,8 @@ export class ProgressView {
   }
 
   /**
-   * However the command ends, the terminal has its cursor again, and breaks lines. At the first Ctrl-C it comes to its end by
-   * itself.
+   * Gives the terminal its cursor and line breaks back, however the command ends. Only the second Ctrl-C is guarded: after the
+   * first one the command ends by itself.
    *
    * @param {cliProgress.MultiBar} bars
    */

@@ -8,7 +8,7 @@ import { CliError } from './cli-error.js'
 import { explainRefusedFile } from './file-refused.js'
 import { plainLines } from './plain-text.js'
 
-/** An option that is not known, or an argument that is missing. */
+/** Exit code for an option that is not known, or an argument that is missing. */
 const MAKES_NO_SENSE = 2
 
 /**
@@ -43,7 +43,8 @@ export function report(error, stderr, otherwise = 1) {
 
 /**
  * @param {unknown} error
- * @returns {MailError | null} of a full disk too, for instance, whatever was being made there; null for a fault of the program
+ * @returns {MailError | null} also for the system's errors that have a code of ours, such as a full disk; null for a fault of
+ *   the program
  */
 function asMailError(error) {
   if (error instanceof MailError) return error

@@ -1,5 +1,5 @@
 /**
- * One bar on a terminal, nothing elsewhere. However the command ends, the terminal has its cursor again, and breaks lines.
+ * One bar on a terminal, nothing elsewhere. However the command ends, the terminal gets its cursor and line breaks back.
  */
 import cliProgress from 'cli-progress'
 import { timeLeft } from './progress-view.js'

@@ -1,5 +1,5 @@
 /**
- * What is put right before a signal ends the program.
+ * Work that is done before a signal ends the program.
  */
 
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
@@ -7,13 +7,13 @@ const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
 /**
  * @param {() => void} work - done at the first of the signals, which then ends the program as ever
  * @param {readonly NodeJS.Signals[]} [signals] - default: all that end a program
- * @returns {() => void} lets the signals end the program without it again
+ * @returns {() => void} takes that back: the signals end the program without `work` again
  */
 export function whenInterrupted(work, signals = SIGNALS) {
   const onSignal = (/** @type {NodeJS.Signals} */ signal) => {
     work()
     release()
-    // As without this: a thread may be busy for long, and would be waited for by an ordered end.
+    // The signal itself ends the program: an orderly end would wait for threads, which may be busy for long.
     process.kill(process.pid, signal)
   }
   const release = () => {

@@ -3,7 +3,7 @@
  */
 import { CliError } from './cli-error.js'
 
-/** All that a double holds exactly, and no more digits than a person would count. */
+/** The largest number of 15 digits: a double holds all up to it exactly. */
 const MOST = 999_999_999_999_999
 
 /**

@@ -36,7 +36,7 @@ export async function withAccounts(context, options, work, { mayBeNew = false } 
   const config = context.loadConfig(options)
   if (enterDataFolder(config.data, { mayBeNew }).isNew && mayBeNew)
     stderr.write(`a new data folder: ${config.data}\n`)
-  // A command answers in plain words; the log has only what goes wrong besides.
+  // A command says in plain words what goes wrong with its own work; the log has only what goes wrong besides.
   const logger = createLogger({ level: config.log.level === 'silent' ? 'silent' : 'warn' })
   const input = new PasswordInput({ stdin, stderr, isStdin: options.passwordStdin === true })
   const services = await openAccountServices({ config, clock, logger })
@@ -66,7 +66,8 @@ export async function requireAccount(services, address) {
 }
 
 /**
- * For what destroys and asks nobody: an alias, or `anna+2024@…`, may have been an account's own that is gone by now.
+ * For commands that destroy without asking: what is an alias now, or `anna+2024@…`, may have been the address of an account
+ * that is gone.
  *
  * @param {AccountServices} services
  * @param {Account} account - that was found by the address

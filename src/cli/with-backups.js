@@ -31,34 +31,35 @@ import { explainRefusedFile } from './file-refused.js'
  * @property {(line: string) => void} tell - words for people
  */
 
-/** What a script reads when something did not go well. */
+/** The exit code where something did not go well. */
 export const SOME_FAILED = 1
-/** What it reads when nothing was done. */
+/** The exit code where nothing was done. */
 export const NOTHING_DONE = 2
 
-/** With the system's code alone for a detail, they do not say which disk it is. */
+/** Errors that do not say which disk they are about, where their detail is the system's code alone. */
 const OF_A_DISK = new Set(['DISK_FULL', 'NOT_DURABLE'])
 
 /**
  * @param {MailError} error
- * @returns {string} for the operator, with what is known of it
+ * @returns {string} the error's text for the operator, with its detail where it has one
  */
 export const wordsOf = ({ message, detail }) =>
   detail === undefined ? message : `${message} (${detail})`
 
 /**
- * The folder of a disk that is not mounted passes for a place where no backup was made yet, and so does one that has lost them.
+ * Where there is no backup, finds out whether none was made yet: a disk that is not mounted, or a place that has lost its
+ * backups, looks the same.
  *
- * @param {Pick<BackupParts, 'config' | 'repository' | 'clock' | 'logger'>} parts - of a host that is set up, and a place without
- *   any backup
+ * @param {Pick<BackupParts, 'config' | 'repository' | 'clock' | 'logger'>} parts - of a host that is set up; the repository has
+ *   no backup
  * @throws {MailError} BACKUP_NOT_READY, BACKUP_DAMAGED, DIRECTORY_MISSING
  */
 export async function requireNoneYet({ config, repository, clock, logger }) {
   const path = join(config.data, 'directory.db')
   const notMade = await whyNotMade(config.data, repository)
-  // Opening it would make one, or migrate that of a server which runs.
   if (notMade !== null) return
   await requireDirectoryOfMailboxes(config.data)
+  // The directory is not opened where that would make it, or migrate that of a running server.
   if ((await lacksDirectory(config.data)) || !isMigrated(path)) return
   const directory = openDirectory({ path, clock, logger, audit: auditLimitsOf(config) })
   try {
@@ -73,7 +74,7 @@ export async function requireNoneYet({ config, repository, clock, logger }) {
 /**
  * @param {unknown} error
  * @param {Parameters<typeof requireNoneYet>[0]} parts
- * @returns {Promise<unknown>} where there is no backup at all, why that is; else the error
+ * @returns {Promise<unknown>} where there is no backup at all, an error that says why; else `error`
  */
 async function whyMissing(error, parts) {
   const { config, repository } = parts
@@ -94,15 +95,15 @@ async function whyMissing(error, parts) {
 /**
  * @param {unknown} error
  * @param {{ data: string }} config
- * @returns {string | null} null for a fault of the program
+ * @returns {string | null} words for the operator; null for a fault of the program
  */
 function failureOf(error, { data }) {
-  // The scratch folder, for instance, is made by the file system alone.
+  // A full disk need not have come as a MailError: the scratch folder, for instance, is made with node:fs.
   const known = toMailError(error)
   if (!(error instanceof MailError || isMailError(known, 'DISK_FULL'))) return null
   const failure = /** @type {MailError} */ (known)
   const { message, detail = '' } = failure
-  // The place of the backups names itself.
+  // An error about the place of the backups names that in its detail.
   const isOfData = OF_A_DISK.has(failure.code) && /^\w+$/.test(detail)
   return isOfData ? `${message} (${detail}): it is that of ${data}` : wordsOf(failure)
 }

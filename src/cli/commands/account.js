@@ -235,7 +235,7 @@ function registerDelete(account, context) {
 
 /**
  * @param {import('../../accounts/services.js').AccountServices} services
- * @returns {Promise<string>} what backups still do for an account that is deleted now; empty where there are none
+ * @returns {Promise<string>} what still brings an account back that is deleted now; empty where no backup does
  */
 async function exceptBackups({ config: { data, backup } }) {
   const days = backup.eraseDeletedAfterDays

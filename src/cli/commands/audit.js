@@ -56,7 +56,7 @@ export function register(program, context) {
           })
           for (const { atMs, ...row } of rows) {
             const line = JSON.stringify({ at: new Date(atMs).toISOString(), ...row })
-            // Whoever read it has gone: index.js tells what is to be told.
+            // Nobody reads any longer: index.js says what went wrong, if anything did.
             if (stdout.destroyed) return
             if (!stdout.write(`${line}\n`)) await once(stdout, 'drain').catch(() => {})
           }
@@ -78,7 +78,7 @@ function parseId(text) {
 }
 
 /**
- * One that was mistyped is refused, for the same reason as an action; one that was deleted still stands in the log.
+ * Refuses a mistyped tenant, which would look like one without events. A deleted one is accepted: it is still in the log.
  *
  * @param {import('../../accounts/services.js').AccountServices} services
  * @param {string} tenant

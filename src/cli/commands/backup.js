@@ -84,7 +84,7 @@ function registerInit(backup, context) {
 /**
  * @param {NodeJS.WritableStream} stdout
  * @param {string} line
- * @returns {Promise<void>} when it is out: the only copy of the key
+ * @returns {Promise<void>} once the line has been written: it is the only copy of the key
  * @throws {CliError} also where nobody reads
  */
 async function writeKey(stdout, line) {
@@ -137,7 +137,7 @@ async function runNow(
     })
     bar.stop()
     const { generation, accounts, failed, newBytes, sharedBytes, storedBytes, durationMs } = summary
-    // Of a job of the server's, these lines end up in its log, which has no addresses.
+    // Where the server runs this, these lines end up in its log, which has no addresses.
     for (const { id, address, code } of failed)
       tell(`failed: ${isLogged ? `account ${id}` : address} (${code})`)
     print(
@@ -292,7 +292,7 @@ async function rehearseNow({ config, target, clock, logger, print, tell }, accou
 }
 
 /**
- * What PM2 or cron start each night, and a server without either by itself.
+ * What PM2 or cron start each night; without either, the server does so itself.
  *
  * @param {Command} backup
  * @param {CliContext} context
@@ -322,7 +322,7 @@ function registerNightly(backup, context) {
 }
 
 /**
- * What follows a backup that was made: its failure is told, and keeps nothing else from being done.
+ * Runs a step that follows a backup. Its failure is told, and keeps no other step from being done.
  *
  * @param {BackupParts} parts
  * @param {string} name - of the command
@@ -353,7 +353,7 @@ function registerSchedule(backup, context) {
     )
     .action(async (/** @type {CommonOptions} */ options) => {
       const config = context.loadConfig(options)
-      // Its app may start before the first worker.
+      // `mayBeNew`, as PM2 may start this before the first worker.
       enterDataFolder(config.data, { mayBeNew: true })
       const schedule = scheduleNightly({
         settings: config.backup,
@@ -364,7 +364,7 @@ function registerSchedule(backup, context) {
         clock: systemClock,
         logger: createLogger({ level: config.log.level })
       })
-      // Its own timers would not keep the process.
+      // Keeps the process alive, which the timers of the schedule do not.
       const alive = setInterval(() => {}, 2 ** 30)
       process.send?.('ready')
       await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])

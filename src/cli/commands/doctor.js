@@ -63,7 +63,7 @@ async function printDns(context, options) {
     const { config, directory } = services
     const known = (await directory.listDomains()).map(({ name }) => name)
     const all = known.length > 0 ? known : [config.defaultDomain]
-    // That of a first start on one's own machine, of which no zone tells.
+    // `localhost` is the domain of a first start on one's own machine, and in no zone.
     const isPublic = (/** @type {string} */ name) => !/(^|\.)localhost$/.test(name)
     const domains =
       typeof options.dns === 'string' ? [parseDomain(options.dns)] : all.filter(isPublic)
@@ -99,7 +99,7 @@ async function examine(context, options) {
     ...(await checkPermissions(config)),
     ...(await checkLimits(config))
   ]
-  // From here on as the server: what root can read says nothing about what the server can.
+  // What follows is looked at as the server's user: what root can read says nothing about what the server can.
   becomeOwner(config.data)
   const certificates = await checkCertificates(config, nowMs)
   const data = await dataFindings(context, options)
@@ -116,7 +116,7 @@ async function examine(context, options) {
 }
 
 /**
- * What only the directory can tell; where there is none yet, looking makes none.
+ * Findings for which the directory is opened; where there is none yet, this makes none.
  *
  * @param {CommandContext} context
  * @param {DoctorOptions} options
@@ -147,7 +147,7 @@ async function dataFindings(context, options) {
       ]
     })
   } catch (cause) {
-    // No mailbox is opened here: what is damaged is the directory, wherever it was met.
+    // No mailbox is opened here, so that ACCOUNT_DAMAGED is about the directory, too.
     const error = toMailError(cause)
     if (isMailError(error, 'ACCOUNT_DAMAGED') || isMailError(error, 'DIRECTORY_DAMAGED'))
       return [directoryDamaged(error.detail ?? error.message)]
@@ -177,7 +177,7 @@ const wouldNotStart = ({ message, detail, code }) =>
   bad('data', `The server would not start: ${message}`, detail ?? code)
 
 /**
- * @param {unknown} error - of a file of the data folder, which the system refuses
+ * @param {unknown} error - about a file of the data folder that the system does not let this user open
  * @returns {Finding}
  */
 const unusable = (error) =>

@@ -29,7 +29,7 @@ const TARGETS = { mbox: mboxTarget, maildir: maildirTarget, eml: emlTarget }
 /** As shells say it: ended by signal 2. */
 const INTERRUPTED = 130
 
-/** Lines about the progress are for logs: not more often than this. */
+/** Lines about the progress are for logs: one comes after so long at the earliest, ms. */
 const LINE_EVERY_MS = 10_000
 
 const HELP = `
@@ -83,7 +83,7 @@ export function register(program, context) {
             { exitCode: NOTHING_DONE }
           )
         }
-        // Whose files these become: root's folder would be closed to whoever fills it.
+        // Before a folder is made: this process may become another user, to whom a folder of root's would be closed.
         enterWithFiles({ context, options })
         process.exitCode =
           folder === undefined
@@ -128,7 +128,7 @@ async function exportFolder(context, options, folder) {
           stdout.write(`${name}: ${done} of ${total} messages\n`)
         }
       })
-      // All at the end: what the system has written out meanwhile costs nothing then.
+      // Synced only at the end: what the system has written out by then costs nothing.
       await syncTree(folder)
       return summary
     }
@@ -156,7 +156,7 @@ function exportFile(context, options, path) {
         const unlocked = await services.unlocker.unlock({ username, password, remoteAddress: null })
         const { account, masterKey } = unlocked
         try {
-          // Open meanwhile, so that the file stays the one that it is.
+          // The mailbox is kept open meanwhile, so that its file is not replaced by another.
           const store = await openStore({ services, account, masterKey, onAlert: () => {} })
           let release = () => {}
           try {
@@ -189,7 +189,7 @@ function exportFile(context, options, path) {
  * @param {() => Promise<T>} work
  * @param {string} path - what it is about
  * @returns {Promise<T>}
- * @throws {CliError} for what is expected to fail
+ * @throws {CliError} naming `path`, for failures that are expected
  */
 async function named(work, path) {
   try {

@@ -217,7 +217,7 @@ async function runList(context, options, file, signal) {
     )
   const { stdout, stderr } = context
   let copies = 0
-  /** @type {Map<string, number>} - how many of them had no such folder */
+  /** @type {Map<string, number>} by excluded folder, how many copies found none of that name */
   const unknown = new Map(options.exclude.map((folder) => [folder, 0]))
   const { whole, partly, failed } = await importList({
     file,
@@ -237,7 +237,7 @@ async function runList(context, options, file, signal) {
     }
   })
   for (const [folder, count] of unknown) {
-    // Of many accounts not each need have it, but one that none has may be misspelt.
+    // Not each account need have the folder, but where none has, its name may be misspelt.
     if (copies > 0 && count >= copies)
       stdout.write(`--exclude ${plainText(folder)}: none of the sources has such a folder\n`)
   }
@@ -247,13 +247,13 @@ async function runList(context, options, file, signal) {
   return whole + partly > 0 ? SOME_FAILED : NOTHING_DONE
 }
 
-/** @param {number} code - of one that came to no report, killed for instance */
+/** @param {number} code - exit code of a copy without a report: it was killed, for instance */
 const missingReport = (code) =>
   code === NOTHING_DONE ? 'nothing copied' : 'how much was copied is not known'
 
 /**
  * @param {ImapImportOptions} options
- * @returns {string[]} what runs one account, its own options apart
+ * @returns {string[]} program and arguments up to those of one account
  */
 function commandOf({ data, config, defaultDomain, ca, plaintext, connections, expunge, exclude }) {
   const main = fileURLToPath(new URL('../../main.js', import.meta.url))

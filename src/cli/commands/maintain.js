@@ -18,10 +18,10 @@ import { formatTime, requireAccount, unlockForWork, withAccounts } from '../with
  *   json?: boolean, passwordStdin?: boolean }} MaintainOptions
  */
 
-/** Runs that `--status` shows of an account that is named. */
+/** With an account, `--status` shows at most so many runs. */
 const SHOWN_RUNS = 20
 
-/** Options that ask for something of accounts that are named. */
+/** Options that need an account. */
 const WORK = /** @type {const} */ (['compact', 'reindex'])
 
 const HELP = `

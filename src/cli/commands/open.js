@@ -21,7 +21,7 @@ import { wholeNumber } from '../whole-number.js'
 /** @typedef {import('../index.js').CliContext} CliContext */
 /** @typedef {{ port: number, scratch: string, passwordStdin?: boolean }} OpenOptions */
 
-/** After a wrong password, milliseconds: other users of this machine reach the port as well. */
+/** A wrong password is refused after so long, ms: other users of this machine reach the port as well. */
 const REFUSAL_MS = 1000
 
 const HELP = `
@@ -76,7 +76,7 @@ async function run(context, options, file) {
     const server = createImapServer({
       config,
       authenticate: async ({ password: given }) => {
-        // A mail program may send it composed, where it was typed decomposed.
+        // A mail program may send the password composed (NFC), where it was typed decomposed.
         using normalized = normalizePassword(given)
         if (!equalInConstantTime(normalized.bytes, expected.bytes)) {
           await sleepFor(REFUSAL_MS)
@@ -94,7 +94,7 @@ async function run(context, options, file) {
     stdout.write(`imap 127.0.0.1:${port}, no TLS, any user name, the password just given\n`)
     stdout.write('read-only; Ctrl-C ends it\nready\n')
     const isOver = stopped()
-    // From here on the copy goes at the end of the command.
+    // From here on signals end the command in order, by `stopped`, and `portable.close` removes the copy.
     release()
     await isOver
     await server.close({ graceMs: 2000 })
@@ -107,8 +107,8 @@ async function run(context, options, file) {
 
 /**
  * @param {{ context: CliContext, options: OpenOptions, file: string, password: Buffer }} request
- * @returns {Promise<{ portable: import('../../export/open-portable.js').OpenPortable, release: () => void }>} what is open,
- *   and what ends that its copy goes when a signal ends the program
+ * @returns {Promise<{ portable: import('../../export/open-portable.js').OpenPortable, release: () => void }>} until `release`,
+ *   a signal that ends the program removes the copy
  */
 async function openNamed({ context, options, file, password }) {
   let release = () => {}
@@ -155,7 +155,7 @@ async function listen(server, port) {
 function stopped() {
   const ended = new AbortController()
   const { signal } = ended
-  // A terminal that is closed asks for it too.
+  // SIGHUP: the terminal was closed.
   const ends = ['SIGINT', 'SIGTERM', 'SIGHUP'].map((name) =>
     once(process, name, { signal }).catch(() => {})
   )

@@ -16,9 +16,9 @@ import { formatTime, unlockForWork, withAccounts } from '../with-accounts.js'
  * @typedef {import('../index.js').CommonOptions & { passwordStdin?: boolean }} RepairOptions
  */
 
-/** Something is lost. */
+/** Exit code: something is lost. */
 const INCOMPLETE = 1
-/** Nothing was changed. */
+/** Exit code: nothing was changed. */
 const NOT_DONE = 2
 
 const HELP = `
@@ -69,7 +69,7 @@ export function register(program, context) {
 }
 
 /**
- * @param {CliError} error - of what commands share: an address that nobody has is 1 elsewhere
+ * @param {CliError} error - with the exit code of other commands: for an unknown address, that is 1
  * @returns {CliError}
  */
 const notDone = (error) =>

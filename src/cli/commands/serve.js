@@ -78,14 +78,14 @@ function whereItListens({ listeners, certificate }) {
 }
 
 /**
- * Signals that follow each other within so long are one wish, ms: systemd and others send theirs to every process of a service,
- * and whoever has started this one (src/main.js under an older Node, npm, timeout) passes its own on.
+ * Signals within so long after the first one repeat it, ms: systemd and others send theirs to every process of a service, and
+ * whatever has started this process (src/main.js under an older Node, npm, timeout) passes its own on.
  */
 const SAME_WISH_MS = 500
 
 /**
- * Resolves at the first SIGINT or SIGTERM; another one, later, ends the process at once, as a person who presses
- * Ctrl-C twice expects.
+ * Resolves at the first SIGINT or SIGTERM; another one, after SAME_WISH_MS, ends the process at once, as a person who
+ * presses Ctrl-C twice expects.
  *
  * @returns {Promise<void>}
  */
@@ -127,14 +127,14 @@ export function register(program, context) {
       const isWatched = !isSupervised()
       const slot = workerSlot()
       const stopped = untilToldToStop()
-      // While it starts, the certificates are read anyhow.
+      // A start reads the certificates anyway.
       let reload = async () => {}
-      // On a terminal SIGHUP says that it was closed, and ends the program as ever.
+      // On a terminal SIGHUP means that the terminal was closed, and ends the program as ever.
       if (!process.stdout.isTTY) process.on('SIGHUP', () => reload())
       const server = await context.startServer({
         config,
         makeFirstAccount: isWatched && slot === null,
-        // PM2 runs it as an app of its own.
+        // Under PM2, `backup schedule` is an app of its own.
         nightlyCommand: isUnderPm2() || slot !== null ? null : nightlyCommand(options, config.data),
         slot
       })

@@ -9,7 +9,7 @@ import { CliError } from '../cli-error.js'
 import { explainRefusedFile } from '../file-refused.js'
 import { formatTime, requireAccount, withAccounts } from '../with-accounts.js'
 
-/** Exit code: of some accounts nothing is known. */
+/** Exit code: the spools of some accounts could not be read. */
 const INCOMPLETE = 1
 
 /**
@@ -41,7 +41,7 @@ export function register(program, context) {
           } catch (error) {
             const refusal = explainRefusedFile(error)
             if (refusal === null) throw error
-            // The mail of all others is asked for, too.
+            // Goes on: the mail of all others is asked for, too.
             tell(refusal)
             process.exitCode = INCOMPLETE
           }
@@ -112,7 +112,7 @@ async function retry(spoolFolder, names, nowMs) {
 }
 
 /**
- * Whoever has the mailbox open looks into its spool at the next delivery only, unless told.
+ * Tells the process that has the mailbox open, which otherwise looks into its spool only at the next delivery.
  *
  * @param {string} runFolder
  * @param {string} accountId

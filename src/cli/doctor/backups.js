@@ -11,13 +11,16 @@ import { bad, doubtful, good } from './finding.js'
 
 const HOUR_MS = 3_600_000
 
-/** Disks that sleep wake up within so long, ms; a share whose server is away never answers, and all findings would wait for it. */
+/**
+ * The place of the backups may take at most so long, ms: sleeping disks wake up within that time. A share whose server is away
+ * never answers, and all findings would wait for it.
+ */
 const PATIENCE_MS = 20_000
 
 /**
  * @param {object} input
  * @param {import('../../accounts/services.js').AccountServices} input.services
- * @param {number} [input.patienceMs] - with the place of the backups
+ * @param {number} [input.patienceMs] - how long the place of the backups may take
  * @returns {Promise<Finding>}
  */
 export async function checkBackups({ services, patienceMs = PATIENCE_MS }) {
@@ -84,7 +87,7 @@ export async function checkBackups({ services, patienceMs = PATIENCE_MS }) {
 
 /**
  * @param {import('../../../config/load.js').Config} config
- * @returns {Promise<boolean>} whether backups are lost together with the mail, should its disk fail
+ * @returns {Promise<boolean>} whether the backups are on the disk of the mail, and would be lost with it
  */
 async function isOnDiskOf({ data, backup }) {
   if (backup.s3.bucket !== '') return false

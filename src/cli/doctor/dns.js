@@ -64,7 +64,7 @@ export function dnsLines({ domains, settings, hasDiscovery, addresses = [] }) {
 
 /**
  * @param {NodeJS.Dict<import('node:os').NetworkInterfaceInfo[]>} interfaces
- * @returns {string[]} addresses that the world can reach: none behind a router that translates them
+ * @returns {string[]} addresses that the world can reach; empty behind a router that translates addresses
  */
 export function publicAddresses(interfaces) {
   return Object.values(interfaces)

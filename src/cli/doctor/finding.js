@@ -1,5 +1,5 @@
 /**
- * What the doctor says of one thing.
+ * What the doctor says about one thing.
  */
 
 /**

@@ -17,9 +17,9 @@ import { runningLimits } from './running-limits.js'
 /** @typedef {import('../../../config/load.js').Config} Config */
 
 const run = promisify(execFile)
-/** Descriptors beside those of connections and mailboxes. */
+/** Descriptors that the server needs beside those of connections and mailboxes. */
 const SPARE_DESCRIPTORS = 500
-/** Of an open mailbox: its file, -wal twice, -shm, lock. */
+/** Descriptors of an open mailbox: its file, -wal twice, -shm, lock. */
 const DESCRIPTORS_PER_MAILBOX = 5
 
 /**
@@ -113,7 +113,7 @@ export async function checkClock({ data }, nowMs) {
           'timedatectl set-ntp true, or install chrony: certificates and expiries go by it'
         )
   } catch {
-    // A container, or no systemd.
+    // `timedatectl` did not answer: a container, or no systemd.
     return doubtful(
       name,
       'Nobody can say whether a time server keeps it',

@@ -1,5 +1,5 @@
 /**
- * Whether the directory and the mailboxes in `mail/` are of the same day.
+ * Whether the directory and the mailboxes in `mail/` belong together: an old directory lacks newer mailboxes.
  */
 import { findStranded } from '../../accounts/stranded-mailboxes.js'
 import { explainRefusedFile } from '../file-refused.js'
@@ -9,7 +9,7 @@ import { bad, good } from './finding.js'
 
 const NAME = 'mailboxes'
 
-/** So many show what is wrong; a disk that fails would fill the screen. */
+/** At most so many unknown ones are told, which show what is wrong: a disk that fails would fill the screen. */
 const MAX_UNKNOWN = 10
 
 /**

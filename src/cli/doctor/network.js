@@ -18,17 +18,17 @@ import { bad, doubtful, good } from './finding.js'
 /** @typedef {import('../../../config/load.js').Config} Config */
 
 const DAY_MS = 24 * 3_600_000
-/** Certificates that live for 90 days are renewed 30 before the end. */
+/** Certificates of 90 days are renewed 30 days before they end: with less than this left, the renewal is overdue. */
 const RENEWAL_DAYS = 21
 const LISTENERS = /** @type {const} */ (['imap', 'imaps', 'lmtp', 'admin', 'userPage', 'discovery'])
 /** How long a listener may take to say who it is, ms. */
 const GREETING_MS = 2000
-/** Before it greets, a listener behind a proxy waits for who connects: a proxy that speaks for itself. */
+/** A listener behind a proxy greets only after a PROXY header; UNKNOWN: the proxy itself connects. */
 const PROXY_HEADER = 'PROXY UNKNOWN\r\n'
 
 /**
  * @param {ListenAddress} where
- * @returns {Promise<string>} the code of what kept us from listening; empty where nothing did
+ * @returns {Promise<string>} the system's code where we cannot listen there; empty where we can
  */
 function tryToListen(where) {
   return new Promise((resolve) => {
@@ -59,8 +59,8 @@ function isAnswered(where) {
 
 /**
  * @param {ListenAddress} where
- * @param {boolean} isProxied - it waits for a PROXY header
- * @returns {Promise<string>} what a listener says first; empty where it waits for us, or turns us away
+ * @param {boolean} isProxied - whether the listener waits for a PROXY header
+ * @returns {Promise<string>} what the listener says first; empty where it waits for us, or turns us away
  */
 function greeting(where, isProxied) {
   return new Promise((resolve) => {
@@ -78,8 +78,8 @@ function greeting(where, isProxied) {
 }
 
 /**
- * @param {string} said - by a listener of IMAP or LMTP
- * @returns {string | null} what it tells those that it does not serve now; null where it says anything else
+ * @param {string} said - the greeting of IMAP or LMTP
+ * @returns {string | null} the text of a refusal: BYE or 421; null: the greeting is none
  */
 function refusalIn(said) {
   const text = /^(?:\* BYE|421) ([^\r\n]*)/i.exec(said)?.[1]
@@ -89,14 +89,14 @@ function refusalIn(said) {
 /**
  * @param {(typeof LISTENERS)[number]} name
  * @param {ListenAddress} where
- * @param {{ listen: string, isProxied?: boolean }} settings - `listen` is the same, as the operator has written it
+ * @param {{ listen: string, isProxied?: boolean }} settings - `listen` is `where` as the operator has written it
  * @returns {Promise<Finding>}
  */
 async function checkPort(name, where, { listen, isProxied = false }) {
   const title = `port ${name}`
   const code = await tryToListen(where)
   if (code === '') return good(title, `${listen} is free`)
-  // Whether it may be used comes before whether it is: of a server that may, it says nothing.
+  // The system looks at permission first: EACCES comes also where a server which has that permission listens.
   if (code === 'EACCES' && !(await isAnswered(where))) {
     return bad(
       title,
@@ -187,7 +187,7 @@ export async function checkCertificates({ tls, data }, nowMs) {
 
 /**
  * @param {{ name: string, certificateFile: string, keyFile: string }} pair
- * @param {boolean} isOwn - the operator's, not self-signed by the server
+ * @param {boolean} isOwn - true: the pair is the operator's; false: the server has signed it itself
  * @param {number} nowMs
  * @returns {Promise<Finding>}
  */

@@ -12,23 +12,26 @@ import { bad, doubtful, good } from './finding.js'
 const NAME = 'permissions'
 const ROOT = 0
 
-/** What the owner needs, of files and of folders. */
+/** Permissions that the owner needs, of files and of folders. */
 const OWN_FILE = 0o600
 const OWN_FOLDER = 0o700
 
-/** @typedef {{ mask: number, chmod: string }} Closed - what nobody but the owner may, and how that is taken away */
+/** @typedef {{ mask: number, chmod: string }} Closed - permissions that only the owner may have, and how to take them away */
 
 /** @type {Closed} */
 const ALL_OTHERS = { mask: 0o077, chmod: 'go=' }
 /**
- * A key that an ACME client keeps is root's, and the server reads it as one of its group. Whether it can is found out with
- * the certificate.
+ * For the key that an ACME client keeps, which is root's: the server reads it by its group. Whether it can is found out by
+ * `checkCertificates`.
  *
  * @type {Closed}
  */
 const ALL_BUT_READERS = { mask: 0o037, chmod: 'g-wx,o=' }
 
-/** So many files are looked at, some seconds: whoever ran one command as another user left traces in few mailboxes or in all. */
+/**
+ * At most so many files are looked at, which takes some seconds: a command that another user ran has left traces in few
+ * mailboxes or in all.
+ */
 const MAX_LOOKS = 50_000
 
 /**
@@ -70,7 +73,7 @@ export async function checkPermissions(config) {
 /**
  * @param {string} data
  * @param {number} owner
- * @param {number} uid - whose process this is
+ * @param {number} uid - this process's user
  */
 const otherUser = (data, owner, uid) =>
   bad(
@@ -99,8 +102,8 @@ async function openToOthers(secrets, { mask, chmod } = ALL_OTHERS) {
 /**
  * @param {Config} config
  * @param {number} owner - of the data folder
- * @param {string} pepperFile - may lie elsewhere
- * @returns {Promise<Finding[]>} one for all that is another user's, and one for the first that is closed to its owner
+ * @param {string} pepperFile - may lie outside of the data folder
+ * @returns {Promise<Finding[]>} one for all files of other users, and one for the first file that its owner cannot use
  */
 async function ownedByOthers({ data }, owner, pepperFile) {
   /** @type {{ path: string, uid: number } | null} */
@@ -139,7 +142,7 @@ function closedToOwner(path, stats) {
 /**
  * @param {string} data
  * @param {number} owner - of the data folder
- * @param {{ path: string, uid: number, count: number }} first - the first of so many files
+ * @param {{ path: string, uid: number, count: number }} first - the first of `count` files
  * @returns {Finding}
  */
 function othersFinding(data, owner, first) {
@@ -154,7 +157,8 @@ function othersFinding(data, owner, first) {
 /**
  * @param {string} data
  * @param {string} pepperFile
- * @returns {AsyncGenerator<string, void, void>} what lies in the data folder, the mailboxes last, not what is in the spools
+ * @returns {AsyncGenerator<string, void, void>} files and folders of the data folder, without what is in the spools; the
+ *   mailboxes last
  */
 async function* filesOf(data, pepperFile) {
   if (!pepperFile.startsWith(join(data, '/'))) yield pepperFile
@@ -171,7 +175,7 @@ async function* filesOf(data, pepperFile) {
 
 /**
  * @param {string} folder
- * @returns {AsyncGenerator<string, void, void>} of one that cannot be read, none
+ * @returns {AsyncGenerator<string, void, void>} what is in the folder; nothing where it cannot be read
  */
 async function* within(folder) {
   const names = await readdir(folder).catch(() => [])

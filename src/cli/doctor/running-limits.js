@@ -6,13 +6,14 @@ import { join } from 'node:path'
 
 /**
  * @typedef {object} ProcessLimits
- * @property {string[]} limits - the text of /proc/…/limits, of each process
- * @property {boolean} isServer - whether they are the server's; else they are this process's
+ * @property {string[]} limits - the text of /proc/…/limits of each process
+ * @property {boolean} isServer - true: the limits are the server's; false: they are this process's
  */
 
 /**
  * @param {string} file - that every process of the server has open
- * @returns {Promise<ProcessLimits>} this process's own where no server runs, or only its user may know; empty without /proc
+ * @returns {Promise<ProcessLimits>} this process's own where no server runs, or this user may not look at it; empty without
+ *   /proc
  */
 export async function runningLimits(file) {
   const entries = await readdir('/proc').catch(() => [])
