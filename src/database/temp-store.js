@@ -3,8 +3,9 @@
  * and statement journals write mail in plain text into the temporary folder, although the database itself is
  * encrypted. So the disk is used only where the folder itself lies on an encrypted block device.
  */
-import { existsSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { readSystemText } from '../support/system-text.js'
 
 /**
  * @typedef {'auto' | 'disk' | 'memory'} TempStoreChoice - as the configuration says it
@@ -16,19 +17,6 @@ const ENCRYPTED_UUID = /^CRYPT-/
 
 /** How deep devices may be stacked (LVM on LUKS on RAID is 3) before the search gives up. */
 const MAX_DEVICE_DEPTH = 8
-
-/**
- * @param {string} path
- * @returns {string} the file's text, or empty if there is none
- */
-function readIfThere(path) {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    // Not every device has every attribute, and outside Linux there is no /proc: unknown counts as clear.
-    return ''
-  }
-}
 
 /**
  * @param {string} mountinfo - the text of /proc/self/mountinfo
@@ -62,7 +50,8 @@ export function findMountDevice(mountinfo, path) {
  */
 function isDeviceEncrypted(deviceFolder, depth) {
   if (depth > MAX_DEVICE_DEPTH) return false
-  if (ENCRYPTED_UUID.test(readIfThere(join(deviceFolder, 'dm/uuid')))) return true
+  // Not every device has every attribute: unknown counts as clear.
+  if (ENCRYPTED_UUID.test(readSystemText(join(deviceFolder, 'dm/uuid')) ?? '')) return true
   let lower
   try {
     lower = readdirSync(join(deviceFolder, 'slaves'))
@@ -86,7 +75,7 @@ export function isOnEncryptedDevice(
   { mountinfoFile = '/proc/self/mountinfo', blockFolder = '/sys/dev/block' } = {}
 ) {
   if (!existsSync(folder)) return false
-  const device = findMountDevice(readIfThere(mountinfoFile), realpathSync(folder))
+  const device = findMountDevice(readSystemText(mountinfoFile) ?? '', realpathSync(folder))
   return device !== null && isDeviceEncrypted(join(blockFolder, device), 0)
 }
 

@@ -5,6 +5,7 @@
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { MailError } from '../errors.js'
+import { isAppleDouble } from './apple-double.js'
 import { readAhead } from './byte-source.js'
 import { dateFromMs } from './import-item.js'
 
@@ -73,9 +74,8 @@ export async function emlItem({ path, place, folder = [], flags = [] }) {
 
 /**
  * @param {string} name - of a file, or its path
- * @returns {boolean} whether it is taken for a message; `._1.eml` is what macOS keeps of `1.eml` beside it, in archives and on
- *   disks of other systems
+ * @returns {boolean} whether it is taken for a message
  */
 export function isEmlName(name) {
-  return /\.eml$/i.test(name) && !/(^|\/)\._[^/]*$/.test(name)
+  return /\.eml$/i.test(name) && !isAppleDouble(name)
 }

@@ -9,6 +9,7 @@
  */
 import { constants, createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { isAppleDouble } from './apple-double.js'
 import { requireFile } from './byte-source.js'
 import { unreadableItem } from './folder-entries.js'
 import { dateFromMs } from './import-item.js'
@@ -38,10 +39,10 @@ const BITS = [
 
 /**
  * @param {string} name - of a file, or its path
- * @returns {boolean} whether it is taken for such a message; `._1.emlx` is what macOS keeps of `1.emlx` beside it
+ * @returns {boolean} whether it is taken for such a message
  */
 export function isEmlxName(name) {
-  return /\.emlx$/i.test(name) && !/(^|\/)\._[^/]*$/.test(name)
+  return /\.emlx$/i.test(name) && !isAppleDouble(name)
 }
 
 /**

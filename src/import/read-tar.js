@@ -4,6 +4,7 @@
  */
 import { basename } from 'node:path'
 import { extract } from 'tar-stream'
+import { isAppleDouble } from './apple-double.js'
 import { openBytes } from './byte-source.js'
 import { unreadableItem } from './folder-entries.js'
 import { dateFromMs } from './import-item.js'
@@ -92,8 +93,7 @@ export async function openTar(path) {
  * @returns {Promise<boolean>} whether it is mail that would be read in a folder: by its name, or by how it begins
  */
 async function isOtherMail({ name, type, size }, bytes) {
-  // What macOS keeps of a file beside it.
-  if (/(^|\/)\._[^/]*$/.test(name) || (type === 'file' && size === 0)) return false
+  if (isAppleDouble(name) || (type === 'file' && size === 0)) return false
   if (isEmlxName(name) || isMaildirPlace(name) || isMboxName(name)) return true
   const head = await headOf(bytes)
   return isMboxHead(name, head) || isMhHead(name, head)

@@ -1,25 +1,12 @@
 /**
  * How much memory this process may still take.
  */
-import { readFileSync } from 'node:fs'
 import { freemem } from 'node:os'
 import { join } from 'node:path'
+import { readSystemText } from './system-text.js'
 
 /** Where Linux has the figures of control groups: those of version 2, and those of version 1. */
 const ROOTS = ['/sys/fs/cgroup', '/sys/fs/cgroup/memory']
-
-/**
- * @param {string} path
- * @returns {string | null} null where it cannot be read: another system, or a container that hides it
- */
-function readIfThere(path) {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    // Whatever it is: there are no figures then.
-    return null
-  }
-}
 
 /**
  * @param {string} stat - a group's `memory.stat`
@@ -40,12 +27,12 @@ export function fileCacheOf(stat) {
 
 /** @returns {number} bytes, see fileCacheOf; 0 where nobody says */
 function fileCacheOfGroup() {
-  const groups = readIfThere('/proc/self/cgroup') ?? ''
+  const groups = readSystemText('/proc/self/cgroup') ?? ''
   const path = /^\d+:memory:(.*)$/m.exec(groups)?.[1] ?? /^0::(.*)$/m.exec(groups)?.[1] ?? '/'
   // In a container the group may be mounted where the path would begin.
   for (const folder of [path, '/']) {
     for (const root of ROOTS) {
-      const stat = readIfThere(join(root, folder, 'memory.stat'))
+      const stat = readSystemText(join(root, folder, 'memory.stat'))
       if (stat !== null) return fileCacheOf(stat)
     }
   }

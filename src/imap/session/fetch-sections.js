@@ -7,6 +7,7 @@ import { filterHeader, resolveSection } from '../../mime/section.js'
 import { HELD_BYTES } from '../../store/content-reader.js'
 import { openBinary } from './binary-section.js'
 import { isBinary, isWhole } from './fetch-plan.js'
+import { requireRead } from './record-item.js'
 
 /** @import { PartTree } from '../../mime/part-tree.js' */
 /** @import { AccountStore } from '../../store/account-store.js' */
@@ -51,7 +52,7 @@ export async function openSections(source, items, record) {
     await source.slicer.breathe()
     if (!isBinary(item) && isWhole(item))
       return await openRange(source.store, record, item, 0, record.size)
-    tree ??= decodePartTree(required(record.partTree))
+    tree ??= decodePartTree(requireRead(record.partTree))
     return isBinary(item)
       ? await openBinary(source, record, tree, item)
       : await openPart(source.store, record, item, tree)
@@ -137,13 +138,4 @@ function fromBytes(item, bytes) {
   const first =
     partial === null ? bytes : bytes.subarray(partial.offset, partial.offset + partial.length)
   return { sizeBytes: first.length, first, rest: null, heldBytes: bytes.length }
-}
-
-/**
- * @param {Buffer | undefined} bytes
- * @returns {Buffer}
- */
-function required(bytes) {
-  if (bytes === undefined) throw new Error('the store did not read what was asked for')
-  return bytes
 }

@@ -30,13 +30,13 @@ export function writeRecordItem(writer, kind, record, preview) {
       writer.preview(preview)
       break
     case 'ENVELOPE':
-      writer.structure(kind, required(record.envelope))
+      writer.structure(kind, requireRead(record.envelope))
       break
     case 'BODY':
-      writer.structure(kind, required(record.body))
+      writer.structure(kind, requireRead(record.body))
       break
     case 'BODYSTRUCTURE':
-      writer.structure(kind, required(record.bodyStructure))
+      writer.structure(kind, requireRead(record.bodyStructure))
       break
     default:
       throw new Error(`no such FETCH item: ${kind}`)
@@ -44,10 +44,10 @@ export function writeRecordItem(writer, kind, record, preview) {
 }
 
 /**
- * @param {Buffer | undefined | null} bytes
+ * @param {Buffer | undefined | null} bytes - what the store was to read of a message
  * @returns {Buffer}
  */
-function required(bytes) {
+export function requireRead(bytes) {
   if (bytes == null) throw new Error('the store did not read what was asked for')
   return bytes
 }
