@@ -13,10 +13,10 @@ const parser = new XMLParser({ ignoreAttributes: true, removeNSPrefix: true, par
 
 /**
  * @param {string} text - of a request
- * @returns {string | null} the address that it asks for; null where it is no such request
+ * @returns {string | null} the address whose settings are asked for; null where the text is no such request
  */
 export function askedAddress(text) {
-  // No request has one, and what it could define is trouble.
+  // No real request has a DOCTYPE, and the entities that it may define are a way to attack the parser.
   if (/<!DOCTYPE/i.test(text)) return null
   try {
     const address = parser.parse(text)?.Autodiscover?.Request?.EMailAddress
@@ -47,7 +47,7 @@ const protocol = (type, address, { host, port, isImplicitTls }) => ({
 /**
  * @param {object} input
  * @param {string} input.address - canonical
- * @param {ClientSettings} input.settings - of each service the first is told
+ * @param {ClientSettings} input.settings - the first endpoint of each service is told
  * @returns {string} XML
  */
 export function autodiscoverDocument({ address, settings }) {
@@ -64,7 +64,7 @@ export function autodiscoverDocument({ address, settings }) {
   })
 }
 
-/** @returns {string} XML: 600 is "invalid request" */
+/** @returns {string} XML with error code 600, "invalid request" */
 export const autodiscoverRefusal = () =>
   document({ Error: { ErrorCode: 600, Message: 'Invalid Request', DebugData: '' } })
 

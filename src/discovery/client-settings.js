@@ -1,12 +1,12 @@
 /**
- * What mail programs have to know, as they reach this host from outside: made of the configuration alone, the same for
+ * What mail programs have to know to reach this host from outside. It is made of the configuration alone and the same for
  * every address, so that nobody learns from it which addresses there are.
  */
 import { hostname } from 'node:os'
 import { parseListenAddress } from '../support/listen-address.js'
 import { isLoopback } from '../support/loopback.js'
 
-/** Of RFC 8314 §3 and RFC 3501: where something else stands before a listener, at the usual place. */
+/** The ports of RFC 3501 and RFC 8314 §3, told where a listener is on loopback: something in front of it has the usual port. */
 const STANDARD = Object.freeze({ imap: 143, imaps: 993 })
 
 /**
@@ -30,7 +30,7 @@ const STANDARD = Object.freeze({ imap: 143, imaps: 993 })
 /**
  * @param {string} listen - HOST:PORT or `off`
  * @param {number} standard
- * @param {number} told - 0: by the listener
+ * @param {number} told - the setting; 0: taken from the listener
  * @returns {number} the port that clients use; 0 for none
  */
 function publicPort(listen, standard, told) {
@@ -43,7 +43,7 @@ function publicPort(listen, standard, told) {
 
 /**
  * @param {DiscoveryConfig} config
- * @param {{ host?: string }} [options] - the public name, for whoever knows it better
+ * @param {{ host?: string }} [options] - `host`: a public name that takes the place of the configured one
  * @returns {ClientSettings}
  */
 export function clientSettings({ imap, imaps, discovery }, { host: told } = {}) {

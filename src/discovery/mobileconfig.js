@@ -8,12 +8,12 @@ import { XMLBuilder } from 'fast-xml-parser'
 
 /** @import { ClientSettings, Endpoint } from './client-settings.js' */
 
-/** Of the identifiers made here; any will do as long as it stays. */
+/** The namespace of the UUIDs made here: any value will do, as long as it stays the same. */
 const NAMESPACE = Buffer.from('6b8f1c5e2d3a4f60917e0c4b5a8d2e13', 'hex')
 const DOCTYPE =
   '<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">\n'
 
-// A dictionary is keys and values in turn, so order matters.
+// A property list's dictionary is keys and values in turn, so order matters.
 const builder = new XMLBuilder({
   preserveOrder: true,
   ignoreAttributes: false,
@@ -65,7 +65,7 @@ function serverKeys(direction, address, endpoint) {
   return {
     [`${direction}MailServerHostName`]: endpoint.host,
     [`${direction}MailServerPortNumber`]: endpoint.port,
-    // STARTTLS, too.
+    // True for STARTTLS, too.
     [`${direction}MailServerUseSSL`]: true,
     [`${direction}MailServerUsername`]: address,
     [`${direction}MailServerAuthentication`]: 'EmailAuthPassword'

@@ -19,15 +19,16 @@ import { mobileconfigDocument } from './mobileconfig.js'
 /** @import { ClientSettings } from './client-settings.js' */
 /** @import { TlsSettings } from '../imap/session/tls-context.js' */
 
-/** Outlook's request has one address. */
+/** At most so many bytes of a body: Outlook's request is some XML with one address. */
 const BODY_LIMIT_BYTES = 16 * 1024
-/** For a whole request, ms: strangers hold no sockets for long. */
+/** A whole request may take at most so long, ms: strangers hold no sockets for long. */
 const REQUEST_MS = 10_000
 
 const XML = 'text/xml; charset=utf-8'
 
 /**
- * Where Thunderbird looks, and the host of which domain it asks there: a name below it, or the domain itself, which has letters.
+ * Paths at which Thunderbird looks, each with the host that it asks there: a name below the mail domain, or that domain itself,
+ * which has letters in it (an IP address has none).
  *
  * @type {readonly [path: string, host: RegExp][]}
  */
@@ -174,7 +175,7 @@ function queryValue(request, name) {
 }
 
 /**
- * A program that does not say whose settings it wants has asked the domain, or a name below it.
+ * Finds the mail domain of a program that does not say whose settings it wants: it has asked that domain, or a name below it.
  *
  * @param {FastifyRequest} request
  * @param {RegExp} host - of AUTOCONFIG_PLACES

@@ -2,7 +2,7 @@
  * One client of the authentication socket: a process of the mail transfer agent, which keeps the connection for as long
  * as it lives and numbers its requests. They are answered as they finish, in any order.
  *
- * Whatever is no line of the protocol ends the connection: the agent opens another and asks again.
+ * A line that is none of the protocol ends the connection: the agent opens another and asks again.
  */
 import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
@@ -16,17 +16,17 @@ import { MECHANISM_NAMES, startDialogue } from './mechanisms.js'
 /** @import { Credentials, Dialogue, Step } from './mechanisms.js' */
 
 const LF = 0x0a
-/** Of the protocol: a change of the first is another protocol. */
+/** Major and minor version of the protocol; another major version would be another protocol. */
 const VERSION = Object.freeze([1, 2])
 /** The longest line, bytes: an IMAP client's line before login, in base64, with its parameters. */
 const MAX_LINE_BYTES = 16 * 1024
-/** Requests of one connection that are being checked at once; its socket waits while there are as many. */
+/** At most so many requests of one connection are checked at once; with as many, nothing more is read from its socket. */
 const MAX_RUNNING = 64
-/** Dialogues of one connection that wait for the client; Postfix forgets those whose client has gone, so do we. */
+/** At most so many dialogues of one connection wait for the client; Postfix forgets those whose client has gone, so do we. */
 const MAX_DIALOGUES = 64
-/** Replies that a client may leave unread, bytes. */
+/** A client may leave at most so many bytes of replies unread. */
 const MAX_UNREAD_BYTES = 256 * 1024
-/** Postfix gives up after 10 s and lets its client wait for nothing; it must hear before. */
+/** An answer comes within so long, ms: after 10 s Postfix gives up, and its client would have waited for nothing. */
 const ANSWER_MS = 8_000
 
 /**
@@ -37,7 +37,7 @@ const ANSWER_MS = 8_000
  * @typedef {object} AuthContext - what a connection may use of its server
  * @property {(attempt: { username: string, password: Buffer, remoteAddress: string, service: string,
  *   asker: { isClosed: boolean, closeSignal: AbortSignal } }) => Promise<SaslLogin>} check - throws a MailError; the caller zeroes
- *   the password; `asker`: nobody may want the answer any more
+ *   the password; `asker` says when nobody wants the answer any more
  * @property {import('../telemetry/logger.js').Logger} logger
  * @property {number} number - of the connection, in this process
  *
@@ -56,7 +56,7 @@ export class AuthConnection {
   /** @type {Map<number, Asked>} by request */
   #dialogues = new Map()
   /**
-   * Requests that are being checked and want an answer: an id may come again after it.
+   * Requests that are being checked and have no answer yet: after it, the agent may use an id again.
    *
    * @type {Map<number, AbortController>}
    */
@@ -164,7 +164,7 @@ export class AuthConnection {
     const dialogue = startDialogue(mechanism)
     if (dialogue === null) return this.#write(failure(id, new MailError('MECHANISM_UNKNOWN')))
     const told = parameters.get('rip') ?? ''
-    // What gives no address is counted together: it must not be what escapes counting.
+    // Requests without an address are counted together: they must not escape the throttle.
     const remoteAddress = isIP(told) === 0 ? 'unknown' : told
     if (!parameters.has('secured') && !isLoopback(remoteAddress)) {
       return this.#write(failure(id, new MailError('TLS_REQUIRED')))
@@ -194,7 +194,7 @@ export class AuthConnection {
     try {
       step = take()
     } catch {
-      // Not worth a derivation: nothing was presented that could be right.
+      // Refused without a derivation: what was presented cannot be right.
       this.#write(failure(id, WRONG))
       return
     }
@@ -227,7 +227,7 @@ export class AuthConnection {
     this.#running.set(id, running)
     this.#checks++
     const answer = (/** @type {string} */ line) => {
-      // Cancelled, or answered when its time was over.
+      // Cancelled meanwhile, or answered already because its time was over.
       if (this.#running.get(id) !== running) return
       this.#running.delete(id)
       this.#write(line)
@@ -262,7 +262,7 @@ export class AuthConnection {
     if (this.#socket.writableLength > MAX_UNREAD_BYTES) this.#refuse('it does not read its answers')
   }
 
-  /** @param {number} id - of a request whose answer nobody wants: it takes no derivation that others wait for */
+  /** @param {number} id - of a request whose answer nobody wants any more: it must not take a derivation from others */
   #leave(id) {
     const running = this.#running.get(id)
     this.#running.delete(id)
@@ -280,17 +280,17 @@ export class AuthConnection {
 const WRONG = new MailError('AUTHENTICATION_FAILED')
 const NOT_WANTED = new MailError('THROTTLED', { detail: 'nobody waits for the answer' })
 
-/** The client's own doing: to repeat the same would end the same. */
+/** Failures that are the client's own doing: to repeat the request would end the same. */
 const FINAL = Object.freeze(
   /** @type {const} */ (['ACCOUNT_DISABLED', 'MECHANISM_UNKNOWN', 'NO_PERMISSION', 'TLS_REQUIRED'])
 )
 
 /**
- * The agent passes the reason on to its client, who may be anybody until a password was right.
+ * Makes a FAIL line. The agent passes its reason on to the client, who may be anybody until a password was right.
  *
  * @param {number} id
  * @param {unknown} error
- * @returns {string} a FAIL line; what is neither the credential's nor the client's fault is temporary
+ * @returns {string} the line, with `temp` where neither the credential nor the client is at fault
  */
 function failure(id, error) {
   if (isMailError(error, 'AUTHENTICATION_FAILED')) return formatLine('FAIL', id)

@@ -12,9 +12,9 @@ const TAB = 0x09
 const RESPONSE = Buffer.from('resp=')
 const MAX_ID = 2 ** 32 - 1
 
-/** What begins an escape. */
+/** The byte that begins an escape. */
 const ESCAPE = '\x01'
-/** What cannot stand in a field, by what it is written as (Dovecot's "tabescaped"). */
+/** Characters that cannot stand in a field, by what they are written as behind ESCAPE (Dovecot's "tabescaped"). */
 const ESCAPES = new Map([
   ['\x00', '0'],
   [ESCAPE, '1'],
@@ -81,7 +81,7 @@ function splitFields(line) {
 
 /**
  * @param {Buffer | undefined} field
- * @returns {number | null} null where it is none
+ * @returns {number | null} null where the field is no id
  */
 function idOf(field) {
   const text = field?.toString('latin1') ?? ''
@@ -96,7 +96,7 @@ function idOf(field) {
 function splitParameters(fields) {
   const parameters = new Map()
   for (const field of fields) {
-    // The response is the last one.
+    // `resp` is the last parameter.
     if (field.subarray(0, RESPONSE.length).equals(RESPONSE)) {
       return { parameters, response: field.subarray(RESPONSE.length) }
     }

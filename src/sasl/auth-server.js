@@ -15,7 +15,7 @@ import {
 } from '../support/unix-socket.js'
 import { AuthConnection } from './auth-connection.js'
 
-/** What a client may call its service; anything else is logged as this. */
+/** The service that is logged where a client names none, or one that is not allowed. */
 const USUAL_SERVICE = 'smtp'
 const SERVICE = /^[a-z][a-z0-9-]{0,31}$/
 

@@ -13,12 +13,12 @@ import { readPlainMessage } from './plain-message.js'
  * @typedef {{ challenge: string } | { credentials: Credentials }} Step - what the client is asked, or what it has said
  *
  * @typedef {object} Dialogue
- * @property {() => Step} begin - where the client has sent nothing along
+ * @property {() => Step} begin - for a client that has sent no initial response
  * @property {(response: Buffer) => Step} answer - throws a MailError AUTHENTICATION_FAILED, or a SyntaxFailure for
  *   what is no base64 or no message of the mechanism
  */
 
-/** What the handshake says of both: a password in the clear goes through them. */
+/** The mechanisms; the handshake says of both that they carry the password in the clear (`plaintext`). */
 export const MECHANISM_NAMES = Object.freeze(['PLAIN', 'LOGIN'])
 
 /**
@@ -32,7 +32,7 @@ export function startDialogue(mechanism) {
 }
 
 /**
- * All in one message.
+ * PLAIN: all in one message.
  *
  * @type {Dialogue}
  */
@@ -47,7 +47,7 @@ const plainDialogue = {
 }
 
 /**
- * Name and password one after the other (draft-murchison-sasl-login §2).
+ * LOGIN: name and password one after the other (draft-murchison-sasl-login §2).
  *
  * @returns {Dialogue}
  */

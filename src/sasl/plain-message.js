@@ -8,7 +8,7 @@ import { secretBytes } from '../support/secret-bytes.js'
  * @param {Buffer} message - zeroed here
  * @returns {{ username: string, password: Buffer } | null} `password`: of its own memory, whoever takes it zeroes it; null: it is
  *   no such message
- * @throws {MailError} AUTHENTICATION_FAILED where it is to be somebody else: nobody acts for others here
+ * @throws {MailError} AUTHENTICATION_FAILED where the authorization identity is another: nobody acts for others here
  */
 export function readPlainMessage(message) {
   try {

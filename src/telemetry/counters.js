@@ -1,7 +1,7 @@
 /**
- * What this process has done since it started. One set of counters for the process, as there is one processor time:
- * whoever does the work adds to a number here, and nobody else is told. Reading them makes a plain object, which can
- * cross to another process; those of several workers are merged by addition (`mergeSnapshots`).
+ * What this process has done since it started. There is one set of counters for the process: whoever does the work adds to a
+ * number here, and nobody else is told. Reading them makes a plain object, which can cross to another process; those of
+ * several workers are merged by addition (`mergeSnapshots`).
  */
 import { DurationHistogram, Histogram } from './histogram.js'
 
@@ -17,7 +17,7 @@ class CommandCounters {
   #slots = []
 
   /**
-   * To be called once for a name, when the program starts.
+   * To be called once for each name, when the program starts.
    *
    * @param {string} name
    * @returns {number} under which `record` counts it
@@ -59,7 +59,7 @@ const sync = { duration: new DurationHistogram(), group: new Histogram(0), faile
 
 export const counters = Object.freeze({
   commands: new CommandCounters(),
-  /** `failed`: something here was wrong, not the credential. */
+  /** `failed`: something in the server was wrong, not the credential. */
   logins,
   /** By recipient; bytes as they came. */
   deliveries,

@@ -1,12 +1,12 @@
 /**
- * How late the event loop comes to what waits for it, over the last seconds: the one figure that tells of every call
- * that was too long, whoever made it.
+ * How late the event loop comes to what waits for it, over the last seconds: the one figure that shows every call which
+ * took too long, whoever made it.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 /** Time between two samples, ms: the histogram's timer costs some microseconds each time. */
 const RESOLUTION_MS = 20
-/** Figures are of the last whole window, ms. */
+/** Length of a window, ms: figures are of the last whole one. */
 const WINDOW_MS = 10_000
 
 /**
@@ -39,7 +39,7 @@ export class EventLoopMeter {
   }
 
   #read() {
-    // The histogram has the timer's own interval in it, and before the first sample its minimum is a huge number.
+    // The histogram counts from timer to timer, so the interval is taken off; before the first sample, its minimum is huge.
     const late = (/** @type {number} */ ns) => Math.max(0, ns / 1e6 - RESOLUTION_MS)
     const { count } = this.#histogram
     if (count === 0) return { p50Ms: 0, p99Ms: 0, maxMs: 0 }

@@ -1,9 +1,9 @@
 /**
- * A histogram that costs two additions an observation: bounds are powers of two, so that the bucket is found by counting
- * bits, and what Prometheus wants (labels, cumulative counts, text) is made when it asks.
+ * A histogram that costs two additions for each observation: bounds are powers of two, so that counting bits finds the
+ * bucket, and what Prometheus wants (labels, cumulative counts, text) is made when it asks.
  */
 
-/** Buckets with a bound; one more takes what is above them. */
+/** So many buckets have an upper bound; one more takes what is above all of them. */
 const BOUNDED = 19
 
 /** Counts by size. */
@@ -40,13 +40,13 @@ export class Histogram {
 
 /**
  * @param {number} firstBits
- * @returns {number[]} the upper bounds of all buckets but the last, included in them
+ * @returns {number[]} the upper bounds of all buckets but the last; a bucket includes its bound
  */
 export function boundsOf(firstBits) {
   return Array.from({ length: BOUNDED }, (_, index) => 2 ** (firstBits + index))
 }
 
-/** Durations are counted in microseconds: from 64 µs to 16.8 s. */
+/** `firstBits` of durations, which are counted in microseconds: bounds from 64 µs to 16.8 s. */
 export const DURATION_BITS = 6
 
 /** A histogram of durations, given in milliseconds. */

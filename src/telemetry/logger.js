@@ -64,13 +64,13 @@ function serializeError(error) {
   }
 }
 
-/** Lines that could not be written wait for the next one, up to this many bytes; what comes beyond them is lost. */
+/** Lines that could not be written wait for the next one, at most so many bytes; further lines are lost. */
 const MAX_WAITING_BYTES = 1024 * 1024
 
 /** @returns {import('pino').DestinationStream} */
 function standardError() {
   const stream = destination({ dest: 2, sync: true, maxLength: MAX_WAITING_BYTES })
-  // Not heard, it would end the process: a disk that is full under the log is no reason to end everybody's sessions.
+  // Without a listener the error would end the process: a full disk below the log must not end everybody's sessions.
   stream.on('error', () => {})
   return stream
 }

@@ -1,8 +1,8 @@
 /**
- * Whether this process has taken on as much as it can bear. Looked at every second: its memory, its heap, what memory the
+ * Whether this process has taken on as much as it can bear. Every second it looks at its memory, its heap, what memory the
  * machine or the container has left, how late the event loop is, and whether a file can still be opened.
  *
- * Whoever is over a bound for some seconds refuses new sessions until it has been clearly below for as long: one peak
+ * A process that is over a bound for some seconds refuses new sessions until it has been clearly below for as long: one peak
  * turns nobody away, and a server at its bound does not change its mind with each look.
  */
 import { getHeapStatistics } from 'node:v8'
@@ -12,25 +12,25 @@ import { residentMemory } from './resident-memory.js'
 
 /** Between two looks, ms. */
 const LOOK_MS = 1000
-/** Looks in a row that make it refuse, or take again. */
+/** After so many looks in a row that say so, the process refuses new sessions, or takes them again. */
 const LOOKS = 3
-/** What a figure has to come down to, as a part of its bound. */
+/** A figure has to come down to this part of its bound before sessions are taken again. */
 const RELIEF = 0.9
-/** Of the machine's or the container's memory, for all workers together; the rest is the page cache's and other programs'. */
+/** All workers together may take this part of the machine's or the container's memory; the rest is for page cache and others. */
 const MEMORY_PART = 0.8
-/** Of the same, that can be asked to be left, whatever is set: a small container would never take a session. */
+/** The reserve is at most this part of that memory, whatever is set: else a small container would never take a session. */
 const RESERVE_PART = 0.25
-/** Of the largest heap that V8 takes; at its end the process dies. */
+/** The bound of the heap, as a part of the largest that V8 takes: where that is full, the process dies. */
 const HEAP_PART = 0.9
 
 /** @typedef {'memory' | 'heap' | 'machine' | 'event-loop' | 'descriptors'} Pressure */
 
 /**
  * @typedef {object} PressureFigures
- * @property {number | null} rssBytes - null: the process, or the machine, has no file descriptors left
+ * @property {number | null} rssBytes - resident memory; null: the process, or the machine, has no file descriptor left
  * @property {number} heapBytes
  * @property {number} heapLimitBytes
- * @property {number} availableBytes - memory that programs may still take, on this machine or in its container
+ * @property {number} availableBytes - memory that programs may still take, on this machine or in this container
  *
  * @typedef {object} PressureBounds
  * @property {number} memoryBytes - resident memory of this process
@@ -41,9 +41,9 @@ const HEAP_PART = 0.9
 /**
  * @param {object} options
  * @param {{ memoryBytes: number, memoryReserveBytes: number, eventLoopDelayMs: number }} options.limits - the settings;
- *   `memoryBytes` 0: by the memory that there is
- * @param {number} options.workers - processes that share it
- * @param {number} [options.totalBytes] - the memory that there is
+ *   `memoryBytes` 0: derived from `totalBytes`
+ * @param {number} options.workers - processes that share the memory
+ * @param {number} [options.totalBytes] - the machine's or the container's memory
  * @returns {PressureBounds}
  */
 export function boundsOf({ limits, workers, totalBytes = memoryOfHost() }) {
@@ -73,7 +73,7 @@ export class PressureGuard {
   #onChange
   #timer
   #lastMs = performance.now()
-  /** Looks in a row that say otherwise than the state. */
+  /** How many looks in a row have contradicted the state. */
   #contrary = 0
   /** @type {Pressure | null} */
   #pressure = null
@@ -110,9 +110,9 @@ export class PressureGuard {
   }
 
   /**
-   * To be asked by whoever is about to take a new session.
+   * To be asked before each new session.
    *
-   * @returns {boolean} whether it may; one that may not is counted
+   * @returns {boolean} whether the session may be taken; one that may not is counted as refused
    */
   admits() {
     if (this.#pressure === null) return true

@@ -1,12 +1,12 @@
 /**
- * How much memory this process has resident. Linux tells it in a file, which cannot be opened by a process that has no file
- * descriptor left: the time when an operator looks at the figures.
+ * How much memory this process has resident. Linux tells it in a file, which a process without a free descriptor cannot open:
+ * just when an operator looks at the figures.
  */
 import { lacksDescriptors } from '../support/lacks-descriptors.js'
 
 let lastBytes = 0
 
-/** @returns {{ bytes: number, isCurrent: boolean }} as it was when it could last be told, where it cannot be now */
+/** @returns {{ bytes: number, isCurrent: boolean }} `isCurrent` false: it cannot be read now, and `bytes` is an earlier figure */
 export function residentMemory() {
   try {
     lastBytes = process.memoryUsage.rss()

@@ -7,8 +7,8 @@
  *
  * @typedef {object} WorkerSnapshot
  * @property {Sums} sums - added up over workers
- * @property {Record<string, number>} maxima - of which the largest counts
- * @property {number | null} [slot] - of the worker; null, or none, where it is the only one
+ * @property {Record<string, number>} maxima - of each, the largest over the workers counts
+ * @property {number | null} [slot] - of the worker; null or absent where it is the only one
  */
 
 /**
@@ -29,7 +29,7 @@ function addSums(left, right) {
  * @param {Sums[string]} left
  * @param {Sums[string]} right
  * @returns {Sums[string]}
- * @throws {TypeError} where one worker gives a number and another a group: they are not of the same program
+ * @throws {TypeError} where one worker gives a number and another a group: they are of different releases
  */
 function added(left, right) {
   if (typeof left === 'number' && typeof right === 'number') return left + right
@@ -65,7 +65,7 @@ export function mergeSnapshots(snapshots) {
 }
 
 /**
- * In a reload two workers have one slot for a while, and are one here.
+ * In a reload two workers have one slot for a while: these are merged.
  *
  * @param {WorkerSnapshot[]} snapshots - one for each worker
  * @returns {Map<number | null, WorkerSnapshot>} by slot, in its order

@@ -1,13 +1,13 @@
 /**
- * What becomes of a failure that nobody waits for. Node ends the process for it, and with the process the sessions of
- * everybody. One that was foreseen (a full disk, a mailbox that has gone) is one user's misfortune: it is told to the
- * operator, for it is a mistake of ours all the same. Any other still ends the process.
+ * What becomes of a failure that nobody waits for. Node ends the process for it, and with the process everybody's sessions. A
+ * foreseen failure (a full disk, a mailbox that has gone) concerns one user: it is only logged for the operator, as a mistake
+ * of ours all the same. Any other still ends the process.
  */
 import { MailError } from '../errors.js'
 
 /**
  * @param {Pick<import('./logger.js').Logger, 'error'>} logger
- * @returns {() => void} ends that
+ * @returns {() => void} takes the handler away
  */
 export function outliveUnawaited(logger) {
   const onRejection = (/** @type {unknown} */ err) => {
