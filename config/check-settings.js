@@ -10,7 +10,7 @@ import { MailError } from '../src/errors.js'
 import { isAddressOrBlock } from '../src/support/address-list.js'
 import { SETTINGS } from './default.js'
 
-/** Of the environment's names. */
+/** How the names of our environment variables begin. */
 const VARIABLE_BEGINNING = /^LETTERLOCK_/
 
 /** HOST:PORT or [IPV6]:PORT. */
@@ -29,40 +29,40 @@ function isAddressOrOff(text) {
 
 /**
  * @param {string} text
- * @returns {boolean} whether it is empty, or a cron expression of five fields whose time comes
+ * @returns {boolean} whether it is empty, or a cron expression of five fields whose time ever comes
  */
 function isCronOrEmpty(text) {
   if (text === '') return true
   try {
     return new Cron(text, { mode: '5-part', timezone: 'UTC' }).nextRun() !== null
   } catch {
-    // That it does not parse is the answer; the complaint says what is expected.
+    // It does not parse: the complaint says what is expected, so croner's own words are not needed.
     return false
   }
 }
 
 /**
  * @param {string} text
- * @returns {boolean} whether addresses can be in it
+ * @returns {boolean} whether it is a domain in which there can be addresses
  */
 function isDomain(text) {
   try {
     normalizeDomain(text)
     return true
   } catch {
-    // As above.
+    // Here, too, the complaint says what is expected.
     return false
   }
 }
 
 /**
  * @param {string} text
- * @returns {boolean} whether it is empty, or where a client of HTTP can go
+ * @returns {boolean} whether it is empty, or a URL of HTTP
  */
 const isUrlOrEmpty = (text) => text === '' || (/^https?:\/\//i.test(text) && URL.canParse(text))
 
 /**
- * What texts of a format have to be. A path may be anything.
+ * By format, what a text has to be, and whether it is. A path may be anything.
  *
  * @type {Record<string, { isValid: (text: string) => boolean, expected: string }>}
  */
@@ -83,7 +83,7 @@ const FORMATS = {
 /**
  * @param {unknown} value
  * @param {import('./default.js').Setting} setting
- * @returns {string | null} what the value would have to be; null where it is that
+ * @returns {string | null} what the value would have to be; null where it is right
  */
 function expectedOf(value, setting) {
   const { value: usual, minimum = 0, maximum } = setting
@@ -132,7 +132,7 @@ function complaintsAbout(value, setting) {
 function unknownKey(unknown, names) {
   const longer = names.find((name) => name.startsWith(unknown))
   const nearest = longer ?? closest(unknown, names)
-  // What all variables begin with makes none of them nearer.
+  // The common beginning of all variables must not make any of them nearer.
   const { length } = unknown.replace(VARIABLE_BEGINNING, '')
   return longer !== undefined || distance(unknown, nearest) <= Math.max(3, length / 3)
     ? `unknown key "${unknown}", did you mean "${nearest}"?`

@@ -1,11 +1,11 @@
 /**
- * Listeners that would take each other's place. One process alone is refused the second by the system; under PM2 all workers
- * listen on one handle of the daemon's, which is never right again after that: no worker that has died comes back.
+ * Listeners that would take each other's place. The system refuses the second one to a single process. Under PM2 all workers
+ * listen on one handle of the daemon's, which is never right again after such a refusal: no worker that has died comes back.
  */
 import { parseListenAddress } from '../src/support/listen-address.js'
 import { SETTINGS } from './default.js'
 
-/** Of every address; Node listens for IPv4 on IPv6's, too. */
+/** Hosts that mean every address; on ANY_IPV6, Node listens for IPv4, too. */
 const ANY_IPV4 = '0.0.0.0'
 const ANY_IPV6 = '[::]'
 
@@ -14,7 +14,7 @@ const SOCKETS = Object.keys(SETTINGS).filter((name) => name.endsWith('.socket'))
 
 /**
  * @param {string} setting - HOST:PORT
- * @returns {string} the host in the one form that it has in a URL, so of IPv6 in brackets
+ * @returns {string} the host in the one form that it has in a URL: IPv6 in brackets
  */
 function hostOf(setting) {
   const host = setting.slice(0, setting.lastIndexOf(':'))
@@ -23,8 +23,8 @@ function hostOf(setting) {
 
 /**
  * @param {string} one
- * @param {string} other - of the same port
- * @returns {boolean} whether an address of this machine is in both; a name may be of any kind
+ * @param {string} other - with the same port
+ * @returns {boolean} whether an address of this machine belongs to both; a name may stand for IPv4 or IPv6
  */
 function overlap(one, other) {
   const hosts = [hostOf(one), hostOf(other)]
@@ -36,11 +36,11 @@ function overlap(one, other) {
 
 /**
  * @param {Record<string, unknown>} settings - all, checked, by dotted name
- * @returns {string[]} a complaint for each two
+ * @returns {string[]} a complaint for each pair
  */
 export function collisionsIn(settings) {
   const listening = LISTENERS.map((name) => ({ name, where: String(settings[name]) })).filter(
-    // The system gives each a port of its own for 0.
+    // For port 0 the system gives each listener a port of its own.
     ({ where }) => (parseListenAddress(where)?.port ?? 0) !== 0
   )
   const sockets = SOCKETS.map((name) => ({ name, where: String(settings[name]) })).filter(
@@ -61,7 +61,7 @@ export function collisionsIn(settings) {
 /**
  * @template T
  * @param {T[]} items
- * @returns {[T, T][]} each two of them
+ * @returns {[T, T][]} all pairs of items
  */
 const pairs = (items) =>
   items.flatMap((one, at) =>

@@ -63,7 +63,7 @@ export function environmentName(name) {
 /**
  * @param {string} text
  * @param {import('./default.js').Setting} setting
- * @returns {unknown} the text as the setting's type; a text that is none stays one, for the schema to refuse
+ * @returns {unknown} the text as a value of the setting's type; what is no such value stays a text, which the check refuses
  */
 function fromText(text, { value }) {
   if (Array.isArray(value)) return text === '' ? [] : text.split(',').map((item) => item.trim())
@@ -73,10 +73,11 @@ function fromText(text, { value }) {
 }
 
 /**
- * Not every message of the engine's has the place: the fault is in the first line with which the text can go on no way.
+ * Finds the line of a fault, since not every message of V8 has the place: the first line with which the text can no longer be
+ * continued to JSON.
  *
- * @param {string} text - no JSON
- * @returns {number} its first line that is wrong, or the last one where something is missing at the end
+ * @param {string} text - which is no JSON
+ * @returns {number} the number of that line, or of the last one where something is missing at the end
  */
 function faultyLine(text) {
   const lines = text.trimEnd().split('\n')
@@ -88,7 +89,7 @@ function faultyLine(text) {
       const { message } = /** @type {SyntaxError} */ (error)
       const place = /at position (\d+)/.exec(message)?.[1]
       if (place === undefined) return /end of JSON input/.test(message)
-      // No text goes on in the next line.
+      // A string of JSON cannot go on in the next line.
       return Number(place) >= part.trimEnd().length && !/Unterminated string/.test(message)
     }
   }
@@ -103,7 +104,7 @@ function faultyLine(text) {
 function readFile(file) {
   let text = ''
   try {
-    // Editors that write a mark of byte order do not show it.
+    // Some editors write a byte order mark and do not show it.
     text = readFileSync(file, 'utf8').replace(/^\uFEFF/, '')
     const value = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
@@ -120,14 +121,14 @@ function readFile(file) {
   throw new MailError('CONFIG_INVALID', { detail })
 }
 
-/** The file of settings, the place among several workers, and what tests are told. */
+/** Variables of ours that are no settings: the configuration file, a worker's slot, and what tests are told. */
 const NO_SETTING = /^LETTERLOCK_(CONFIG|WORKER|TEST_\w+)$/
 
 const VARIABLES = new Set(Object.keys(SETTINGS).map(environmentName))
 
 /**
  * @param {NodeJS.ProcessEnv} environment
- * @returns {NodeJS.ProcessEnv} what begins as our variables do and is none of them
+ * @returns {NodeJS.ProcessEnv} variables that begin as ours do and are none of ours
  */
 const unknownVariables = (environment) =>
   Object.fromEntries(
@@ -185,11 +186,11 @@ export function loadConfig({ settings = {}, file, environment = process.env } = 
 }
 
 /**
- * For what must be possible with settings that are wrong, as stopping what was started with right ones.
+ * For work that must be possible also with wrong settings, such as stopping what was started with right ones.
  *
  * @param {NodeJS.ProcessEnv} [environment]
  * @returns {{ data: string, isValid: boolean }} the data folder, absolute, and whether all settings are right
- * @throws {MailError} CONFIG_INVALID where nobody can tell what folder that is
+ * @throws {MailError} CONFIG_INVALID where the folder cannot be found out
  */
 export function findDataFolder(environment = process.env) {
   try {
@@ -208,7 +209,7 @@ export function findDataFolder(environment = process.env) {
 /**
  * @param {string} path
  * @returns {string}
- * @throws {MailError} CONFIG_INVALID where it is relative to a folder that has been removed, as an old release is
+ * @throws {MailError} CONFIG_INVALID where it is relative to a working folder that has been removed, as that of an old release
  */
 function absolutePath(path) {
   try {
@@ -249,14 +250,15 @@ export function setHome(folder, environment = process.env) {
   environment['HOME'] = folder
 }
 
-/** What tells programs of proxies. */
+/** Environment variables by which programs learn of proxies. */
 const PROXY = /^(https?|no)_proxy$/i
 
 /**
- * As other programs read them: in capitals or not, and one without a scheme as one of HTTP, for which Node goes past it.
+ * Reads the proxies as other programs do: names in capitals or not, and a proxy without a scheme as one of HTTP, which Node
+ * would ignore.
  *
  * @param {NodeJS.ProcessEnv} [environment]
- * @returns {NodeJS.ProcessEnv} through which proxies requests to elsewhere go, and which go through none
+ * @returns {NodeJS.ProcessEnv} the variables that say which requests go through which proxy
  */
 export const proxyEnvironment = (environment = process.env) =>
   Object.fromEntries(
@@ -269,7 +271,7 @@ export const proxyEnvironment = (environment = process.env) =>
   )
 
 /**
- * Facts about how the process was started that decide whether a person watches it.
+ * Tells by the way the process was started whether a supervisor runs it; otherwise a person watches it.
  *
  * @param {NodeJS.ProcessEnv} [environment]
  * @returns {boolean} true under PM2, systemd or NODE_ENV=production

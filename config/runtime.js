@@ -1,6 +1,6 @@
 /**
- * What a process of this program is started with, besides its settings. Read by src/main.js, which begins anew with it, and
- * by ecosystem.config.js, because a worker of PM2 cannot. Must load on Node 18.
+ * What a process of this program is started with, besides its settings. Read by src/main.js, which starts itself anew with
+ * these, and by ecosystem.config.js, because a worker of PM2 cannot do so. Must load on Node 18.
  */
 
 /**
@@ -10,14 +10,15 @@
 export const THREAD_POOL_SIZE = '16'
 
 /**
- * glibc's allocator gives memory back late and gives each of the pool's threads an arena of its own. With these an idle
- * TLS connection costs some 50 kB instead of 74; other libraries ignore them. What is larger than the threshold of
- * mappings costs system calls and page faults each time: with 12 KiB, below most messages, 200 clients took a tenth more
- * processor time than with 32. With 36 or more, the pieces of 32 KiB stay that V8's compilers take: 200 clients took
- * another tenth less in their first half minute, but an idle connection cost 28 kB instead of 23, and 25 KiB is what it
- * may. The number of mappings is kept within half of what Linux allows a process (vm.max_map_count).
- * With 128 KiB to grow by and 1 MiB kept at the end, an idle compressed TLS connection cost more than the 90 kB that it
- * may, and so it did in huge pages (glibc.malloc.hugetlb).
+ * glibc's allocator gives memory back late and gives each of the pool's threads an arena of its own. With these variables an
+ * idle TLS connection costs some 50 kB instead of 74; other C libraries ignore them.
+ *
+ * MMAP_THRESHOLD: what is larger costs system calls and page faults each time. With 12 KiB, below most messages, 200 clients
+ * took a tenth more processor time than with 32. With 36 or more, the heap keeps the pieces of 32 KiB that V8's compilers
+ * take: 200 clients took another tenth less in their first half minute, but an idle connection cost 28 kB instead of 23, and
+ * it may cost at most 25 KiB. MMAP_MAX: half of what Linux allows a process (vm.max_map_count).
+ * TOP_PAD and TRIM_THRESHOLD: with 128 KiB and 1 MiB, an idle compressed TLS connection cost more than the 90 kB that it may,
+ * and so it did in huge pages (glibc.malloc.hugetlb).
  */
 export const ALLOCATOR = {
   MALLOC_ARENA_MAX: '2',
@@ -29,16 +30,16 @@ export const ALLOCATOR = {
 
 /**
  * SIGUSR1 would open the inspector, and with it every key in memory, to anybody who may signal the process.
- * V8 lets the young generation grow with the machine's memory; less than its default on a large one costs little time
- * here, and saves a busy server a hundred megabytes.
+ * V8 lets the young generation grow with the machine's memory; on a large machine, less than its default costs little time
+ * here and saves a busy server a hundred megabytes.
  *
  * The young generation begins with half of what it may have: it grows only after much has outlived it, and until then most
  * of what a command makes is copied around. 200 clients took 5 % less processor time with 8 or 16 MiB, and 4 with 4, than
  * with the 1 MiB that V8 begins with; a command of the command line, which loads some 400 modules, takes a tenth less.
  * src/main.js takes the flag back before the first thread starts, because each would begin with as much.
  *
- * None of them may be one that counts in V8's code cache (most do): Node's own modules would be compiled anew in each process,
- * which takes a seventh of a short command.
+ * Flags that count in V8's code cache (most do) must not be among these: Node's own modules would be compiled anew in each
+ * process, which takes a seventh of a short command.
  */
 export const NODE_FLAGS = [
   '--disable-sigusr1',
@@ -48,29 +49,30 @@ export const NODE_FLAGS = [
 
 /**
  * Left to itself V8 marks a heap of 30 MB again whenever 8 MB were added, buffers of messages among them: three times a
- * second while eight users append, which takes a tenth of two cores. Doubled before it is marked, it costs a quarter.
- * Set while it runs, because it counts in the code cache: in a server that has started.
+ * second while eight users append, which takes a tenth of two cores. If the heap may double before it is marked, that costs a
+ * quarter. Set only in a running process (a server that has started), because the flag counts in the code cache.
  */
 export const GROWTH_FLAG = '--heap-growing-percent=100'
 
-/** When it is set in a command, ms after its beginning: what is not over by then has loaded what it needs. */
+/** A command sets GROWTH_FLAG so long after its start, ms: if it still runs then, it has loaded what it needs. */
 export const GROWTH_AFTER_MS = 3000
 
 /**
- * Of a server: the code of Node itself lies in huge pages, where the system has them. Requests of many clients run through
- * more of it than a processor has addresses of small pages at hand; 200 of them took 8 to 10 % less processor time. It
- * costs 40 ms at the start, and 25 MB that processes do not share. While Node moves its code there, before any of ours runs, a
- * signal ends it with SIGSEGV (17 of 150 stops within the first 150 ms; none without this flag): nothing is open by then.
+ * Flags of a server: the code of Node itself lies in huge pages, where the system has them. Requests of many clients run
+ * through more of that code than the processor has addresses of small pages at hand (TLB): 200 clients took 8 to 10 % less
+ * processor time. It costs 40 ms at the start, and 25 MB that processes do not share. While Node moves its code there, before
+ * any of ours runs, a signal ends it with SIGSEGV (17 of 150 stops within the first 150 ms; none without this flag): nothing
+ * is open yet at that time.
  */
 export const SERVER_FLAGS = [...NODE_FLAGS, '--use-largepages=silent']
 
 /**
- * Of a server that has started, set while it runs: what a start does once is not worth compiling.
+ * Flags that a server sets once it has started: what a start does once is not worth compiling.
  *
- * V8 compiles a function well after 3,000 calls, and begins to count again whenever its code has met something new. What
- * runs a few times for each command came to that after 10,000 commands, or never. With these it takes some 2,000, and
- * then a message read at random costs a seventh less processor time for good, a STORE a fifth. All that is compiled sooner
- * would hold up the first second's commands, so one thread does it.
+ * V8 optimises a function after 3,000 calls, and begins to count again whenever its code has met something new. What runs a
+ * few times for each command came to that after 10,000 commands, or never. With these flags it takes some 2,000, and from
+ * then on a message read at random costs a seventh less processor time, a STORE a fifth. Many functions are compiled sooner
+ * so, which would hold up the first second's commands: hence only one thread compiles.
  */
 export const COMPILER_FLAGS = [
   '--invocation-count-for-maglev=100',
@@ -98,21 +100,21 @@ export function clusterEnvironment(data, environment = process.env) {
     PM2_HOME: `${data}/pm2`,
     ...environment,
     UV_THREADPOOL_SIZE: THREAD_POOL_SIZE,
-    // Workers accept connections themselves. Handed out by the daemon, one that is on its way to a worker when that dies
-    // stays open in the daemon, and its client waits for a greeting for ever.
+    // Workers accept connections themselves. If the daemon handed them out, a connection on its way to a worker that dies
+    // would stay open in the daemon, and its client would wait for a greeting for ever.
     NODE_CLUSTER_SCHED_POLICY: 'none',
-    // PM2 would reload two at a time: of three workers one is left for everybody, and two begin at the same moment.
+    // PM2 would reload two at a time: of three workers, one would be left for everybody, and two would start at the same moment.
     PM2_CONCURRENT_ACTIONS: '1',
     PM2_DISABLE_VERSION_CHECK: 'true'
   }
 }
 
-/** Settings, and what the S3 client reads, proxies too: a worker's own, which may be others in the next one. */
+/** Settings, and what the S3 client reads (proxies too): these belong to a worker, and the next one may have others. */
 const SETTING = /^(LETTERLOCK|AWS)_|^(https?|no)_proxy$|^(HTTPS?|NO)_PROXY$/
 
 /**
- * What the daemon of PM2 is started with: all but settings. A worker has the daemon's variables below its own, so one that
- * was taken away since would come back in each new worker.
+ * What the daemon of PM2 is started with: all but settings. A worker has the daemon's variables below its own, so a variable
+ * that was removed since would come back in each new worker.
  *
  * @param {NodeJS.ProcessEnv} environment - of `clusterEnvironment`
  * @returns {NodeJS.ProcessEnv}

@@ -1,7 +1,7 @@
 /**
  * `npm run cluster`, `cluster:reload`, `cluster:stop`: the project's own PM2 under the Node that runs this script, with a
- * daemon of its own. A daemon that somebody else's PM2 has started would run the workers on its Node, without the
- * allocator's settings, which a process reads when it begins.
+ * daemon of its own. A daemon that another PM2 has started would run the workers on that one's Node, and without the
+ * allocator's settings, which a process reads only at its start.
  *
  * Everything else that PM2 can do: `npm run cluster -- <command>`, for instance `npm run cluster -- logs`.
  */
@@ -25,13 +25,13 @@ async function run([command = 'start', ...rest]) {
   const { data, isValid } = isWholeStop
     ? findDataFolder()
     : { data: loadConfig().data, isValid: true }
-  // What root makes there, PM2's files too, would be closed to workers, which become its owner.
+  // First of all: what root makes in the data folder, PM2's files too, would be closed to workers, which become its owner.
   enterDataFolder(data, { mayBeNew: true })
   const environment = clusterEnvironment(data)
   await makeFolderDurably(environment.PM2_HOME)
   const pm2 = new Pm2(environment)
   if (isWholeStop) {
-    // That file wants valid settings; the daemon has no apps but those in it.
+    // ECOSYSTEM loads only with valid settings; `all` is the same, as the daemon has no other apps.
     const exitCode = pm2.show(['stop', isValid ? ECOSYSTEM : 'all'])
     // The daemon goes too: after an upgrade the next start has the new Node.
     return pm2.show(['kill']) || exitCode
@@ -51,10 +51,10 @@ async function run([command = 'start', ...rest]) {
   }
 }
 
-// A reload that is under way is not left in the middle because nobody reads on (`| head -1`).
+// A reload must not end in the middle because nobody reads on (`| head -1`).
 const outputs = new Outputs([process.stdout, process.stderr])
 const args = process.argv.slice(2)
-// `npm run cluster -- logs` gives `start logs`.
+// The npm script puts `start` first: `npm run cluster -- logs` gives `start logs`.
 if (args.length > 1 && args[0] === 'start') args.shift()
 const exitCode = await run(args).catch((error) => report(error, process.stderr))
 process.exitCode = (await outputs.flushed()) === null ? exitCode : exitCode || 1

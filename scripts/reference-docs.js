@@ -41,7 +41,7 @@ function errorsTable() {
   return ['| code | temporary | text |', '| --- | --- | --- |', ...rows].join('\n')
 }
 
-/** Which file has which table, between the two marks. */
+/** Which file has which table, between its two marks. */
 export const TABLES = [
   { file: new URL('../docs/configuration.md', import.meta.url), table: settingsTable },
   { file: new URL('../docs/errors.md', import.meta.url), table: errorsTable }

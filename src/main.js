@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Process entry. Sees to the runtime before anything else is loaded, because the SQLite addon crashes on
+ * Process entry. Makes sure of the runtime before anything else is loaded, because the SQLite addon crashes on
  * an older Node, then hands over to the command line. The only file that ends the process by process.exit.
  *
  * This file must load on every Node that an operator may have: no syntax and no import newer than Node 18.
@@ -23,7 +23,7 @@ import {
 /** As `engines` in package.json says: ML-KEM in node:crypto came with 24.7. */
 const MINIMUM_NODE = [24, 7]
 
-/** Whatever is made under the data folder is for the server's user alone. */
+/** So that whatever is made under the data folder is for the server's user alone. */
 process.umask(0o077)
 
 const script = fileURLToPath(import.meta.url)
@@ -60,7 +60,7 @@ function runUnder(node) {
     process.on(signal, () => child.kill(signal))
   }
   process.on('SIGINT', () => {
-    // A terminal has sent it to both: passed on, it would be the second Ctrl-C, at which a server does not end in peace.
+    // A terminal sends it to both processes: passed on, it would be the second Ctrl-C, which ends a server at once.
     if (!process.stdin.isTTY) child.kill('SIGINT')
   })
   child.on('error', (error) => {
@@ -71,8 +71,8 @@ function runUnder(node) {
 }
 
 /**
- * Seen by the flags, which are given together with the environment: of a binary that has capabilities glibc (2.39) takes the
- * allocator's variables away, each time that it begins.
+ * Looks at the flags, which are given together with the environment. The environment would not do: where the binary has
+ * capabilities, glibc (2.39) takes the allocator's variables away at each start.
  *
  * @returns {boolean} whether this process already has what runtimeArguments and runtimeEnvironment give
  */
@@ -81,7 +81,7 @@ function isPrepared() {
   return isClusterWorker || flags.every((flag) => process.execArgv.includes(flag))
 }
 
-// As in a bare chroot: Node would end with a dump, at its new beginning or when it is asked what memory it takes.
+// Without /proc, as in a bare chroot, Node would end with a dump, at its new start or when it is asked how much memory it takes.
 if (process.platform === 'linux' && !existsSync('/proc/self')) {
   process.stderr.write(
     'letterlock needs /proc, which is not mounted here (mount -t proc proc /proc)\n'
@@ -100,7 +100,7 @@ if (!isSupportedNode()) {
 } else if (!isPrepared() && typeof process.execve === 'function') {
   process.execve(process.execPath, [process.execPath, ...runtimeArguments], runtimeEnvironment)
 } else {
-  // This heap keeps what it was started with (NODE_FLAGS); those of the threads to come begin small, as V8 has it.
+  // This heap keeps the size that it was started with (NODE_FLAGS); those of later threads begin small, as V8 has it.
   setFlagsFromString('--min-semi-space-size=0')
   if (process.argv[2] !== 'serve')
     setTimeout(setFlagsFromString, GROWTH_AFTER_MS, GROWTH_FLAG).unref()

@@ -22,17 +22,17 @@ import { ECOSYSTEM } from './pm2.js'
  * @property {(line: string) => void} tell
  */
 
-/** What PM2 calls a process that it does not start again. */
+/** States of processes that PM2 does not start again. */
 const ENDED = new Set(['stopped', 'errored'])
 
-/** One that is being started is not waited for longer than half a minute, whatever becomes of it. */
+/** A process that is being started is waited for, looked at so often, ms, and at most so many times: half a minute. */
 const LOOK_MS = 500
 const START_TRIES = 60
 
 /**
  * @param {Omit<Parts, 'ecosystem'> & { config: import('../../config/load.js').Config }} options
  * @throws {import('../../src/errors.js').MailError} where a server would not start: nothing was begun
- * @throws {CliError} where a new process is not ready: what it was to replace goes on; of a first start nothing is left
+ * @throws {CliError} where a new process is not ready: the old one goes on; after a first start nothing is left running
  */
 export async function bringUp({ config, pm2, tell }) {
   await checkStart(config)
@@ -43,11 +43,11 @@ export async function bringUp({ config, pm2, tell }) {
   try {
     pm2.startDaemon()
     requireNode({ pm2, tell })
-    // It reads the settings when it is loaded, and they are known to be right by now.
+    // Loaded only now, as it reads the settings then: `checkStart` has found them right.
     const ecosystem = await import('../../ecosystem.config.js')
     const parts = { pm2, ecosystem, tell }
     const old = find(pm2, ecosystem.workers)
-    // PM2 would start these anew by their name, together with those that run, instead of one more.
+    // With these in its list, PM2 would start all of that name anew, those that run too, instead of one more.
     const ended = old.filter(({ pm2_env: { status } }) => ENDED.has(status))
     await end(pm2, ended)
     if (ended.length < old.length) await replaceWorkers(parts)
@@ -59,7 +59,7 @@ export async function bringUp({ config, pm2, tell }) {
 }
 
 /**
- * After an upgrade the daemon may be of another version, in another folder.
+ * Looks at the daemon's Node, which after an upgrade may be of another version, in another folder.
  *
  * @param {Omit<Parts, 'ecosystem'>} parts
  * @throws {CliError} where that folder has gone: a worker could not be started, and PM2 would wait for it for ever
@@ -81,7 +81,7 @@ async function startWorkers({ pm2, ecosystem: { workers }, tell }) {
   const started = find(pm2, workers)
   if (started.length !== workers.instances || !started.every(isUp)) {
     await end(pm2, started)
-    // The nightly backup may be at work from before.
+    // Otherwise the daemon stays: the nightly backup of an earlier start may be at work.
     if (pm2.list().length === 0) pm2.run(['kill'])
     throw new CliError(`The workers do not start: see ${pm2.logOf(workers.name)}`)
   }
@@ -105,7 +105,7 @@ async function replaceWorkers(parts) {
 
 /**
  * @param {Parts} parts
- * @param {number} slot - its place among the workers; the old one in it goes on meanwhile
+ * @param {number} slot - the new worker's place; the old worker of that slot goes on meanwhile
  */
 async function startBeside({ pm2, ecosystem: { workers } }, slot) {
   const known = new Set(find(pm2, workers).map(({ pm_id: id }) => id))
@@ -114,11 +114,11 @@ async function startBeside({ pm2, ecosystem: { workers } }, slot) {
   try {
     pm2.run(startArguments(workers), { ...workers.env, LETTERLOCK_WORKER: String(slot) })
   } catch (error) {
-    // It may be in PM2's list, and would be started anew with the others for ever.
+    // The new process may be in PM2's list, and would be started again and again with the others.
     await end(pm2, findMade())
     throw error
   }
-  // PM2 takes one that has said nothing until then for ready.
+  // After `listen_timeout` PM2 takes a process for ready that has not said so.
   const isInTime = performance.now() - startedMs < workers.listen_timeout
   const made = findMade()
   if (made.length > 0 && made.every(isUp) && isInTime) return
@@ -130,7 +130,7 @@ async function startBeside({ pm2, ecosystem: { workers } }, slot) {
 
 /**
  * @param {Ecosystem['workers']} workers
- * @returns {string[]} what starts one more of them; a file of apps would start anew those of that name
+ * @returns {string[]} arguments that start one more worker: with ECOSYSTEM, PM2 would start anew all of that name
  */
 const startArguments = ({ script, name, cwd, args, node_args: nodeArguments, ...app }) => [
   ...['start', script, '--force', '--name', name, '--instances', '1', '--cwd', cwd],
@@ -159,7 +159,7 @@ const find = (pm2, app) => pm2.list().filter(({ name }) => name === app.name)
 
 /**
  * @param {import('./pm2.js').Pm2} pm2
- * @param {ListedProcess[]} processes - that are gone afterwards
+ * @param {ListedProcess[]} processes - which are gone once this resolves
  */
 async function end(pm2, processes) {
   const ids = new Set(processes.map(({ pm_id: id }) => id))
@@ -168,7 +168,7 @@ async function end(pm2, processes) {
     const left = pm2.list().filter(({ pm_id: id }) => ids.has(id))
     if (left.length === 0) return
     const isStarting = left.some(({ pm2_env: { status } }) => status === 'launching')
-    // PM2 starts one once more that ends, as it was told to, before it was ready.
+    // PM2 starts a process once more that is told to end before it is ready: so that is waited for.
     if (isStarting && tries++ < START_TRIES) await sleep(LOOK_MS)
     else for (const { pm_id: id } of left) pm2.run(['delete', String(id)])
   }

@@ -1,5 +1,5 @@
 /**
- * What can be known to be wrong before a worker is started: whoever is told here need not look into a log.
+ * Finds before a worker is started what can be known to be wrong: whoever is told at the terminal need not look into a log.
  */
 import { join } from 'node:path'
 import { openAccountServices } from '../../src/accounts/services.js'
@@ -9,7 +9,7 @@ import { groupNumber, requireFolderOf } from '../../src/support/unix-socket.js'
 import { createLogger } from '../../src/telemetry/logger.js'
 
 /**
- * Certificates and keys, the folders of sockets, the pepper, and the directory, which is migrated as by any other command.
+ * Checks certificates and keys, the folders of sockets, the pepper, and the directory, which is migrated as by any command.
  *
  * @param {import('../../config/load.js').Config} config
  * @throws {import('../../src/errors.js').MailError} as a server would that starts

@@ -1,7 +1,7 @@
 /**
- * Loaded by PM2's daemon before its own code. Its log lies in the data folder: where nothing can be written there, on a full
- * disk for instance, it would end at the next thing that it has to say, and all workers with it. PM2 has the app of the
- * nightly backup load it, too, which waits for what it writes.
+ * Loaded by PM2's daemon before its own code. The daemon's log lies in the data folder: where nothing can be written there, on
+ * a full disk for instance, the daemon would end at its next line, and all workers with it. PM2 has the app of the nightly
+ * backup load this, too; there, callbacks of `write` are waited for.
  */
 import { writeSync } from 'node:fs'
 

@@ -23,10 +23,10 @@ const DAEMON_OPTIONS = `--import=${new URL('daemon-output.js', import.meta.url)}
 
 const PROGRAM = createRequire(import.meta.url).resolve('pm2/bin/pm2')
 
-/** The file in its folder that says which Node the daemon was started with. */
+/** The file in PM2's folder that says which Node the daemon was started with. */
 const NODE = 'node'
 
-/** Of PM2's list, which has the whole environment of each process. */
+/** At most so many bytes of PM2's list, which has the whole environment of each process. */
 const LIST_BYTES = 64 * 1024 * 1024
 
 /** The project's own PM2, with a daemon of its own. */
@@ -38,7 +38,7 @@ export class Pm2 {
     this.#environment = environment
   }
 
-  /** @returns {string} its folder */
+  /** @returns {string} PM2's folder */
   get home() {
     return this.#environment.PM2_HOME
   }
@@ -51,7 +51,7 @@ export class Pm2 {
     return join(this.home, 'logs', `${app}-error.log`)
   }
 
-  /** Whatever command came first would start it with the settings of that hour. */
+  /** Starts the daemon without settings: the first other command would start it with the settings of that time. */
   startDaemon() {
     const before = this.#read('pm2.pid')
     this.#spawn(['ping'], {
@@ -61,13 +61,13 @@ export class Pm2 {
     if (this.#read('pm2.pid') !== before) writeFileSync(join(this.home, NODE), process.execPath)
   }
 
-  /** @returns {string} the Node of the daemon, on which it starts all workers, of whatever version they are */
+  /** @returns {string} the Node of the daemon, on which it starts all workers, of whatever release they are */
   get node() {
     return this.#read(NODE) ?? process.execPath
   }
 
   /**
-   * @param {string} name - of a file in its folder
+   * @param {string} name - of a file in PM2's folder
    * @returns {string | null} null where there is none
    */
   #read(name) {
@@ -98,7 +98,7 @@ export class Pm2 {
 
   /** @returns {ListedProcess[]} */
   list() {
-    // PM2 may greet before the list.
+    // PM2 may print a greeting before the list.
     const [list] = /^\[.*\]$/m.exec(this.#spawn(['jlist'], this.#environment)) ?? ['[]']
     return JSON.parse(list)
   }
@@ -106,7 +106,7 @@ export class Pm2 {
   /**
    * @param {string[]} args
    * @param {NodeJS.ProcessEnv} env
-   * @returns {string} what it has said
+   * @returns {string} what PM2 has written to standard output
    */
   #spawn(args, env) {
     const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], {
@@ -114,7 +114,7 @@ export class Pm2 {
       env,
       maxBuffer: LIST_BYTES
     })
-    // Its lists have the environment of each process, keys of an object storage too.
+    // A list is not told: it has the environment of each process, keys of an object storage too.
     const said = args[0] === 'jlist' ? stderr : stdout + stderr
     if (status !== 0) throw new CliError(`pm2 ${args.join(' ')} has failed:\n${said}`.trimEnd())
     return stdout
