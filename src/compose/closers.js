@@ -17,15 +17,15 @@ export class Closers {
     this.#logger = logger
   }
 
-  /** @param {CloseOne} closeOne - of what has just been started; it is closed before what was there earlier */
+  /** @param {CloseOne} closeOne - closes what has just been started; it is called before those that were added earlier */
   add(closeOne) {
     this.#closers.push(closeOne)
   }
 
   /**
-   * Closes each of them, whatever becomes of the others: behind them wait keys in memory and what is not written yet.
+   * Closes all of them, also where one fails: keys in memory, and what is not written yet, wait for the rest.
    *
-   * @throws the first failure, once all are through; the log has every one
+   * @throws the first failure, once all have been closed; the log has every one
    */
   async close() {
     this.isClosing = true

@@ -32,8 +32,8 @@ import { requireFolderOf } from '../support/unix-socket.js'
 
 /**
  * @template Bound
- * @param {string} setting - that says where
- * @param {string} place - what it says, for the operator
+ * @param {string} setting - the name of the setting that says where
+ * @param {string} place - its value, for the operator
  * @param {() => Promise<Bound>} listen
  * @returns {Promise<Bound>}
  * @throws {MailError} CONFIG_INVALID, ADDRESS_IN_USE

@@ -1,5 +1,5 @@
 /**
- * What this worker's parts are to the others of its cluster.
+ * Joins this worker to the others of its cluster, and connects its parts with theirs.
  */
 import { ClusterWorker } from '../cluster/cluster-worker.js'
 
@@ -56,7 +56,7 @@ export function joinCluster({
 }
 
 /**
- * Who guesses passwords at one worker is known to all.
+ * Shares the throttle: whoever guesses passwords at one worker is slowed down at all.
  *
  * @param {ClusterWorker} cluster
  * @param {AccountServices['throttle']} throttle - this worker's, which learns what the others know

@@ -24,7 +24,7 @@ export const tlsSettingsOf = ({ main: { certificate, key }, others }) => ({
 export const lmtpTlsOf = ({ main, others }) => ({ ...main, others })
 
 /**
- * @param {Servers} servers - which show the new ones from the next handshake on
+ * @param {Servers} servers - they use the new certificates from the next handshake on
  * @param {CertificateSet} certificates
  */
 export function replaceCertificates({ imap, lmtp, admin, userPage, discovery }, certificates) {
