@@ -361,7 +361,7 @@ export const SETTINGS = {
     minimum: 1,
     maximum: 64,
     unit: 'mailboxes',
-    reason: 'Looked after at once: one keeps a core busy for moments, and the disk.'
+    reason: 'Mailboxes looked after at once: each keeps a core busy for moments, and the disk.'
   },
   'maintenance.fromHour': {
     value: 0,
@@ -502,7 +502,7 @@ export const SETTINGS = {
     maximum: 1_000_000_000,
     unit: 'events',
     reason:
-      'Beyond so many whoever has most, a tenant or the host, loses the oldest, however young: some 150 MB in the directory. Strangers’ failures would fill the disk otherwise. Backups and deletions of accounts stay besides.'
+      'Beyond so many (some 150 MB in the directory), the tenant that has most, or the host, loses its oldest events, however young: strangers’ failures would fill the disk otherwise. Events of backups and deletions of accounts stay besides.'
   },
 
   'limits.exemptAddresses': {
@@ -510,7 +510,7 @@ export const SETTINGS = {
     unit: 'addresses',
     format: 'block',
     reason:
-      'From there connections and commands are not counted by address, and wrong passwords not at all, addresses or CIDR blocks: webmail and proxies on this host speak for many users.'
+      'Addresses or CIDR blocks from which connections and commands are not counted by address, and wrong passwords not at all: webmail and proxies on this host speak for many users.'
   },
   'limits.commandsPerMinutePerAccount': {
     value: 0,
@@ -564,8 +564,7 @@ export const SETTINGS = {
     minimum: 0,
     maximum: 10 * minuteMs,
     unit: 'ms',
-    reason:
-      'Nor while the process comes so late to what waits for it, three seconds in a row. 0: not looked at.'
+    reason: 'Nor while the event loop is this late, three seconds in a row. 0: not looked at.'
   },
 
   'storage.cipher': {
@@ -595,7 +594,7 @@ export const SETTINGS = {
     maximum: 1024 * MiB,
     unit: 'bytes',
     reason:
-      'SQLite’s page cache for each open mailbox, at most; it fills as the mailbox is used. Where the inner pages of the b-trees do not stay, to read a message at random takes up to twice the time: 60,000 messages need 4 MiB, 100,000 8 MiB (a sixth to a quarter faster than with 4).'
+      'SQLite’s page cache for each open mailbox, at most; it fills as the mailbox is used. Where it does not hold the inner pages of the b-trees, reading a message at random takes up to twice the time: 60,000 messages need 4 MiB, 100,000 8 MiB (a sixth to a quarter faster than with 4).'
   },
   'storage.readerCacheBytes': {
     value: 128 * MiB,
@@ -603,7 +602,7 @@ export const SETTINGS = {
     maximum: 1024 * MiB,
     unit: 'bytes',
     reason:
-      'The same for a mailbox of which 1,000 messages were read or listed since it was opened, while the total has room. What stays need not be decrypted again: whoever lists 100,000 messages once more waits a fifth less than with 64 MiB, and of 2,000 among them that are read again and again half as many more are. Whoever only writes would fill it with what nobody reads.'
+      'The same for a mailbox of which 1,000 messages were read or listed since it was opened, while the total has room. What stays need not be decrypted again: to list 100,000 messages once more takes a fifth less time than with 64 MiB, and where 2,000 of them are read again and again, half as many more are read in the same time. Whoever only writes would fill it with what nobody reads.'
   },
   'storage.totalCacheBytes': {
     value: 256 * MiB,
@@ -619,7 +618,7 @@ export const SETTINGS = {
     maximum: 1024 * MiB,
     unit: 'bytes',
     reason:
-      'Unpacked pieces of long messages that mail programs are reading bit by bit, of all mailboxes together: up to 128 KiB for each reader, and in half of it 1 MiB that is read ahead for some of them.'
+      'Unpacked pieces of long messages that mail programs are reading bit by bit, of all mailboxes together: up to 128 KiB for each reader; half of the cache may hold 1 MiB each that is read ahead for some of them.'
   },
   'storage.idleViewBytes': {
     value: 64 * MiB,
@@ -635,7 +634,7 @@ export const SETTINGS = {
     maximum: 1000,
     unit: 'threads',
     reason:
-      'For searches that read many messages or much of the index, of all mailboxes together, one for each: some 40 MB, for 30 s after its last search. With more, the one without work for longest ends; where all are at work, a search waits until one of them is over or has worked for 5 s.'
+      'Threads for searches that read many messages or much of the index: at most so many in a process, one for each mailbox. A thread takes some 40 MB, and stays for 30 s after its last search. Where one more is needed, the one without work for longest ends; where all are at work, a search waits until one of them is done or has worked for 5 s.'
   },
   'storage.sleepAfterMs': {
     value: 5 * minuteMs,
@@ -651,7 +650,7 @@ export const SETTINGS = {
     maximum: 1_000_000,
     unit: 'files',
     reason:
-      'With more mailboxes in use than this, the files of those longest unused are closed at once. Each open one takes five descriptors and its page cache, and the cipher’s library goes through a list of them for each overflow page that it reads (docs/scale.md).'
+      'With more mailboxes in use than this, the files of those longest unused are closed at once. Each open file takes five descriptors and its page cache, and the cipher’s library goes through a list of all open files for each overflow page that it reads (docs/scale.md).'
   },
   'storage.busyTimeoutMs': {
     value: 30_000,
@@ -778,7 +777,8 @@ export const SETTINGS = {
     minimum: 0,
     maximum: 10_000,
     unit: 'accounts',
-    reason: 'So many, chosen at random, are restored into a scratch folder each night, and checked.'
+    reason:
+      'So many accounts, chosen at random, are restored into a scratch folder each night, and checked.'
   },
 
   'log.level': {
@@ -792,7 +792,8 @@ export const SETTINGS = {
     minimum: 0,
     maximum: 10 * minuteMs,
     unit: 'ms',
-    reason: 'What SIGTERM and Ctrl-C give running commands and deliveries before sockets are cut.'
+    reason:
+      'How long running commands and deliveries may take after SIGTERM or Ctrl-C before sockets are cut.'
   }
 }
 
