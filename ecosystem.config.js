@@ -19,12 +19,12 @@ import {
 const script = fileURLToPath(new URL('src/main.js', import.meta.url))
 const config = loadConfig()
 
-/** A worker cannot begin anew under other flags, as a plain start does: they come from here. */
+/** A worker cannot start itself anew under other flags, as src/main.js does otherwise: they come from here. */
 const common = {
   script,
   cwd: fileURLToPath(new URL('.', import.meta.url)),
   env: { ...ALLOCATOR, UV_THREADPOOL_SIZE: THREAD_POOL_SIZE, NODE_ENV: 'production' },
-  // `ready` is sent: by a worker when all ports are bound and the other workers know it.
+  // A process says `ready`; a worker does so when all ports are bound and the other workers know it.
   wait_ready: true,
   listen_timeout: 60_000,
   // A process that dies at once again and again is not started ten times a second.
@@ -41,7 +41,7 @@ export const workers = {
   exec_mode: 'cluster',
   instances: config.cluster.workers || availableParallelism(),
   instance_var: 'LETTERLOCK_WORKER',
-  // It would fail again and again, unseen by whoever has started it.
+  // Not started again: such a worker would fail again and again, unseen by whoever has started it.
   stop_exit_codes: [NOT_STARTED],
   // Sessions have shutdown.graceMs; mailboxes are checkpointed and closed after that.
   kill_timeout: config.shutdown.graceMs + 30_000
@@ -54,7 +54,7 @@ export const backup = {
   args: 'backup schedule',
   node_args: NODE_FLAGS,
   exec_mode: 'fork',
-  // Otherwise it is the first `node` in PATH, which may be one that does not know these flags.
+  // Without this, PM2 takes the first `node` in PATH, which may not know these flags.
   interpreter: process.execPath,
   instances: 1
 }

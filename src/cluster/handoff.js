@@ -15,7 +15,7 @@ import { readFrame, writeFrame } from './frame.js'
 /** @import { Unlocked } from '../accounts/unlock.js' */
 /** @import { Frame } from './frame.js' */
 
-/** Opening a mailbox may take at most so long, ms, as where another process holds its lock; then the client must come back. */
+/** A mailbox may take at most so long to open, ms, as while another process holds its lock; then the client must come back. */
 const ANSWER_MS = 60_000
 
 /** A worker says nothing here while it opens a mailbox: so often it is asked over its link whether it lives, ms. */

@@ -43,7 +43,7 @@ const VIEWS = [
 ]
 
 const UNKNOWN = 'That token is not known, or not any more.'
-/** What a header can carry; each token is such a text. */
+/** Characters that a header can carry; a token has no others. */
 const TOKEN_TEXT = /^[\x21-\x7e]+$/
 
 /** @type {(() => void) | void} */
@@ -157,7 +157,7 @@ async function showView() {
   }
   await context.attempt(async () => {
     const end = await view.show(page, context)
-    // Somebody may have gone on meanwhile.
+    // The person may have gone to another view meanwhile.
     if (mine === turn) endView = end
     else end?.()
   })
@@ -168,7 +168,7 @@ async function start() {
   try {
     token = await get('/token')
   } catch (error) {
-    // Where the server does not answer, the token may be good when it does.
+    // Where the server fails or does not answer, the token is kept, as it may be good.
     if (error instanceof ApiError && error.status < 500) dropToken()
     return showLogin(problemText(error))
   }
@@ -183,7 +183,7 @@ byId('leave').addEventListener('click', () => {
   showLogin()
 })
 window.addEventListener('hashchange', showView)
-// To the view that is shown already there is no change of the address: after a failure it is shown anew all the same.
+// A link to the view that is shown already changes no address, but shows the view anew: for instance after a failure.
 document.addEventListener('click', ({ target }) => {
   const link = target instanceof Element ? target.closest('a') : null
   if (link !== null && link.hash !== '' && link.hash === location.hash) return showView()

@@ -27,7 +27,7 @@ export function lineChart(parent, { format }) {
       padding: [8, 8, 0, 0],
       cursor: { y: false, drag: { x: false, y: false } },
       scales: {
-        // Right after the start there is one point, and no span.
+        // Right after the start there is only one point, which spans no time.
         x: { range: (_chart, first, last) => [Math.min(first, last - MIN_SPAN_SECONDS), last] },
         y: { range: (_chart, _low, high) => [0, high > 0 ? high * 1.15 : 1] }
       },

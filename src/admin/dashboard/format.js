@@ -3,7 +3,7 @@
  */
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB']
-/** With one place behind the point, what is no less reads 1000.0: as in src/support/format.js, which no browser gets. */
+/** From here on, one decimal would read 1000.0: as in src/support/format.js, which no browser gets. */
 const NEXT_UNIT_FROM = 999.95
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

@@ -7,9 +7,9 @@ import { count } from './format.js'
 /** @import { Child } from './dom.js' */
 
 const PAGE_ROWS = 50
-/** Of a table that grows. */
+/** Rows that `growingTable` adds at a time. */
 const OLDER_ROWS = 100
-/** A search is sent when nobody has typed for so long, ms. */
+/** A search is sent once nothing was typed for so long, ms. */
 const TYPING_MS = 250
 
 /**
@@ -26,7 +26,7 @@ const TYPING_MS = 250
  * @template Row
  * @param {Column<Row>} column
  * @param {Row} row
- * @param {boolean} isButton - what it holds is what a keyboard opens the row by: a click in it is one of the row
+ * @param {boolean} isButton - true: the cell holds a button, by which a keyboard opens the row; a click on it counts for the row
  * @returns {HTMLElement}
  */
 function cellOf({ cell, isNumber, isText }, row, isButton) {
@@ -91,10 +91,10 @@ export function pagedTable({ placeholder, columns, load, attempt, sort = '', onO
   const reload = async () => {
     const turn = ++asked
     const { total, rows } = await load({ ...state, limit: PAGE_ROWS })
-    // An answer that was overtaken by a later question is not shown.
+    // An answer is not shown where another question has been asked since.
     if (turn !== asked) return
     if (rows.length === 0 && total > 0 && state.offset > 0) {
-      // What was on this page is gone: the last one is shown.
+      // The rows of this page are gone: the last page is shown.
       state.offset = Math.floor((total - 1) / PAGE_ROWS) * PAGE_ROWS
       return await reload()
     }
@@ -135,7 +135,7 @@ export function pagedTable({ placeholder, columns, load, attempt, sort = '', onO
     const direction = state.order === 'asc' ? 'ascending' : 'descending'
     const arrow = isSorted ? (state.order === 'asc' ? ' ↑' : ' ↓') : ''
     const turn = () => {
-      // Numbers are asked for from the largest down.
+      // Numbers are first sorted from the largest down.
       const first = isNumber ? 'desc' : 'asc'
       state.order = isSorted ? (state.order === 'asc' ? 'desc' : 'asc') : first
       state.sort = name
@@ -181,7 +181,7 @@ export function growingTable({ columns, load, attempt }) {
   const body = h('div.card')
   let isLoading = false
   const more = async () => {
-    // Whoever presses twice wants the next page, not the same one twice.
+    // A second press while the page loads must not load the same page twice.
     if (isLoading) return
     isLoading = true
     try {

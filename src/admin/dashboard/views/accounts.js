@@ -6,7 +6,7 @@ import { fill, h, shareBar } from '../dom.js'
 import { bytes, count, percent, time } from '../format.js'
 import { pagedTable, table } from '../table.js'
 
-/** From here on a file is worth compacting: see docs/operations.md. */
+/** From this free part on, a file is worth compacting: see docs/operations.md. */
 const MUCH_FREE = 0.25
 
 /**
@@ -30,7 +30,7 @@ const usage = ({ usedBytes, quotaBytes }) =>
 export async function showAccounts(page, { token, may, attempt }) {
   let isOpening = false
   const open = async (/** @type {any} */ row) => {
-    // Whoever clicks twice wants to see it once.
+    // A double click opens the account once.
     if (isOpening) return
     isOpening = true
     await attempt(() => showAccount(page, row, { may, attempt }))

@@ -6,7 +6,7 @@ import { lineChart } from '../charts.js'
 import { fill, h } from '../dom.js'
 import { bytes, chartText, count, duration, percent } from '../format.js'
 
-/** As often as the server makes a point, ms. */
+/** Time between two refreshes, ms: as often as the server makes a point. */
 const REFRESH_MS = 5000
 
 const WORDS = { ok: 'All is well', warn: 'Worth a look', fail: 'Needs you' }
@@ -16,7 +16,7 @@ const short = (value) =>
   value >= 1000 ? `${(value / 1000).toFixed(1)}k` : String(Math.round(value * 10) / 10)
 
 /**
- * Counted figures become rates between two points; a restart in between is a gap.
+ * Turns counters into rates between two points; a restart in between leaves a gap.
  *
  * @param {any[]} points
  * @param {string} name
@@ -148,7 +148,7 @@ export async function showOverview(page, { attempt }) {
     })
   }
 
-  // A server that begins anew answers again: until then what was known stays.
+  // A server that restarts will answer again: until then the last figures stay.
   const refreshAgain = async () => {
     try {
       await refresh()
