@@ -109,13 +109,13 @@ export class Pm2 {
    * @returns {string} what PM2 has written to standard output
    */
   #spawn(args, env) {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], {
+    const { status, stdout, stderr, error } = spawnSync(process.execPath, [PROGRAM, ...args], {
       encoding: 'utf8',
       env,
       maxBuffer: LIST_BYTES
     })
     // A list is not told: it has the environment of each process, keys of an object storage too.
-    const said = args[0] === 'jlist' ? stderr : stdout + stderr
+    const said = error?.message ?? (args[0] === 'jlist' ? stderr : stdout + stderr)
     if (status !== 0) throw new CliError(`pm2 ${args.join(' ')} has failed:\n${said}`.trimEnd())
     return stdout
   }

@@ -8,7 +8,7 @@ import { CliError } from './cli-error.js'
 /** The longest line that is taken for a password, bytes: as long as a login's literal may be. */
 const MAX_PASSWORD_BYTES = 4096
 
-/** What a person who types a new password at a prompt is held to, in characters (NIST SP 800-63B §5.1.1.1). */
+/** What a person who types a new password at a prompt is held to, in characters (NIST SP 800-63B, revision 3, §5.1.1.2). */
 const MIN_TYPED_CHARACTERS = 8
 
 /**

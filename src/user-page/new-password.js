@@ -7,7 +7,10 @@ import { Refusal } from './problem.js'
 
 /** @import { FormBody } from './form-body.js' */
 
-/** NIST SP 800-63B §3.1.1.2 asks for no less, for all of a longer password to count, and for no rules about its characters. */
+/**
+ * NIST SP 800-63B (revision 3) §5.1.1.2 asks for no less, for all of a longer password to count, and for no rules about its
+ * characters.
+ */
 const MIN_CHARACTERS = 8
 
 /** The fields that `newPasswordOf` reads. */
