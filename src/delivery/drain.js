@@ -30,13 +30,13 @@ import {
 /** @typedef {import('./spool.js').SpoolFile} SpoolFile */
 
 /**
- * Messages and bytes that go into one transaction: enough to share its sync, few enough that the first
+ * At most so many messages and bytes go into one transaction: enough to share its sync, few enough that the first
  * message is seen soon and that little has to be done again after a crash.
  */
 const BATCH_MESSAGES = 16
 const BATCH_BYTES = 4 * 1024 * 1024
 
-/** Codes that speak of one message, not of the store: that file is set aside, the others go on. */
+/** Errors that are about one message, not about the store: its file is set aside, the others go on. */
 const MESSAGE_CODES = new Set(
   /** @type {ErrorCode[]} */ (['UNSEAL_FAILED', 'TOO_BIG', 'MESSAGE_FAULT'])
 )
@@ -49,7 +49,7 @@ const MESSAGE_CODES = new Set(
  *   Promise<DrainContentWriter>} stageContent
  * @property {(mailbox: string, messages: any[], options: { isQuotaExempt: true }) => Promise<{ uids: number[] }>} appendMessages -
  *   durable, the spool names with it; a UID of 0 where the name is known already
- * @property {() => Promise<string[]>} listDrained - spool names that are in, durably, and not forgotten
+ * @property {() => Promise<string[]>} listDrained - spool names whose messages are in INBOX, durably, and that are not forgotten
  * @property {(spoolNames: readonly string[]) => Promise<void>} forgetDrained
  */
 
@@ -84,7 +84,7 @@ const MESSAGE_CODES = new Set(
  * @property {import('../telemetry/logger.js').Logger} logger
  * @property {(file: { name: string, code: ErrorCode }) => void} [onSetAside]
  * @property {number} [limit] - files to look at, the oldest first; all by default
- * @property {number} [limitBytes] - what these files may have together
+ * @property {number} [limitBytes] - of these files together
  */
 
 /**
@@ -103,7 +103,7 @@ const running = new WeakMap()
 export async function drainSpool(options) {
   const { store } = options
   const previous = running.get(store) ?? Promise.resolve()
-  // The one before has told its own caller what went wrong.
+  // The run before has told its own caller what went wrong.
   const run = previous.catch(() => undefined).then(() => new DrainRun(options).run())
   running.set(store, run)
   return run
@@ -114,11 +114,11 @@ class DrainRun {
   #options
   #delivered = 0
   #setAside = 0
-  /** Whether there is one message alone. */
+  /** Whether this run brings in one message alone. */
   #isAlone = false
   /** @type {StagedMessage[]} not yet on the way to INBOX */
   #batch = []
-  /** @type {Promise<void>} of the batch before, which goes to the disk while the next one is opened */
+  /** @type {Promise<void>} the batch before, which goes to the disk while the next one is opened */
   #committing = Promise.resolve()
 
   /** @param {DrainOptions} options */
@@ -155,7 +155,7 @@ class DrainRun {
     return { delivered: this.#delivered, setAside: this.#setAside, remaining, stoppedBy }
   }
 
-  /** What a crash left between the transaction and the forgetting. */
+  /** Removes the files, and forgets the names, that a crash left between the transaction and the forgetting. */
   async #finishEarlierRun() {
     const { store } = this.#options
     await this.#release(await store.listDrained())
@@ -166,7 +166,7 @@ class DrainRun {
     try {
       await this.#stage(file)
     } catch (error) {
-      // Another process has brought it in since the spool was listed.
+      // Another process has brought the file in since the spool was listed.
       if (error instanceof MailError && codeOf(error.cause) === 'ENOENT') return
       if (!(error instanceof MailError) || !MESSAGE_CODES.has(error.code)) throw error
       await this.#putAside(file.name, error)
@@ -178,7 +178,7 @@ class DrainRun {
 
   /** @param {SpoolFile} file */
   async #stage({ name, bytes }) {
-    // It was accepted under the limit of its day, which may have been lowered since.
+    // Exempt: the message was accepted under the limit of its day, which may have been lowered since.
     const writer = await this.#options.store.stageContent({
       sizeHint: bytes,
       isSizeExempt: true,
@@ -232,7 +232,7 @@ class DrainRun {
     const batch = this.#batch
     this.#batch = []
     this.#committing = this.#bringIn(batch)
-    // Who waits for it next is told.
+    // Whoever awaits the batch next is told of its failure.
     this.#committing.catch(() => {})
   }
 
@@ -283,7 +283,7 @@ class DrainRun {
     } catch (error) {
       if (error instanceof MailError) throw error
       if ((await store.listDrained()).includes(staged.name)) {
-        // Set aside, it could be delivered a second time.
+        // Not set aside: the message is in INBOX, and its file could be brought in a second time.
         logger.error({ file: staged.name, err: error }, 'the program failed behind a delivery')
         this.#delivered += 1
         return

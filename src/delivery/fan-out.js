@@ -1,7 +1,7 @@
 /**
  * One message, several recipients: the stream is read once, and each piece is sealed for every recipient
  * before the next is asked for. The slowest disk write thus holds back the sender, and no more than one
- * piece a recipient waits in memory. What goes wrong for one recipient stops that one alone.
+ * piece a recipient waits in memory. A failure for one recipient stops the delivery to that one alone.
  */
 
 import { isTurnSpent, nextTurn } from '../support/turns.js'
@@ -16,7 +16,7 @@ import { SpoolWriter } from './spool-writer.js'
  * @property {string} spoolFolder
  * @property {Buffer} publicKey
  * @property {SpoolEnvelope} envelope
- * @property {Buffer} headers - of this recipient alone, before the message
+ * @property {Buffer} headers - for this recipient alone; they go before the message
  */
 
 /**
@@ -34,8 +34,8 @@ import { SpoolWriter } from './spool-writer.js'
  * @param {AsyncIterable<Buffer>} options.message - read to its end whatever happens, unless it fails itself
  * @param {number} options.maxBytes - longest message, without our headers
  * @param {(destination: D, messageBytes: number) => Promise<void>} options.beforeFinish - throws where
- *   the recipient must not have it after all
- * @param {(error: unknown) => void} options.onAbortFailed - a file stays in tmp/
+ *   the recipient must not have the message after all
+ * @param {(error: unknown) => void} options.onAbortFailed - called where a file stays in tmp/
  * @returns {Promise<Outcome<D>[]>} in the order of `destinations`
  * @throws {Error} what the message's stream threw; nothing is left in any spool then
  */
@@ -69,7 +69,7 @@ export async function fanOut({ destinations, message, maxBytes, beforeFinish, on
  * @template {Destination} D
  */
 class Branch {
-  /** @type {SpoolWriter | null} null before it is open and after it is over */
+  /** @type {SpoolWriter | null} null before the file is open, and once it is finished or removed */
   #writer = null
   #hasFailed = false
   #onAbortFailed
@@ -85,13 +85,13 @@ class Branch {
   }
 
   /**
-   * Takes the step unless an earlier one failed; a failure removes the file and is kept for the reply.
+   * Takes the step unless an earlier one failed. A failure removes the file, and its error is kept for the reply.
    *
    * @param {(branch: this) => Promise<void>} step
    */
   async attempt(step) {
     if (this.#hasFailed) return
-    // To seal for hundreds takes some hundred milliseconds.
+    // Sealing for hundreds of recipients takes some hundred milliseconds.
     if (isTurnSpent()) await nextTurn()
     try {
       await step(this)

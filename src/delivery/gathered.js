@@ -1,12 +1,12 @@
 /**
- * Pieces of a message in a size that is worth the work on each. The reader of SMTP gives a piece for each line that begins
- * with a dot, of which a message may have millions, and each piece is sealed for every recipient.
+ * Joins small pieces of a message to larger ones that are worth the work on each. smtp-server's parser gives a piece for each
+ * line that begins with a dot, of which a message may have millions, and each piece is sealed for every recipient.
  */
 
-/** As large as most pieces are that come from the network. */
+/** At most so many bytes are gathered into one piece: as many as most pieces from the network have. */
 const GATHERED_BYTES = 16_384
 
-/** From here on a piece is passed on as it is. */
+/** A piece of so many bytes or more is passed on as it is. */
 const LARGE_BYTES = 4_096
 
 /**

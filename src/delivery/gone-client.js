@@ -1,8 +1,9 @@
 /**
- * A delivery whose client has gone: it was told nothing, so it brings the message again. That is its affair and the network's.
+ * Tells a delivery whose client has gone from one that failed here: the client got no reply, so it brings the message again.
+ * That is the client's affair and the network's.
  */
 
-/** The socket's errors, and those of the stream of a message that ends before its last line. */
+/** Codes of a socket's errors, and of the error of a message's stream that ends before the message's last line. */
 const GONE = new Set([
   'ECONNRESET',
   'EPIPE',
@@ -15,6 +16,6 @@ const GONE = new Set([
 
 /**
  * @param {unknown} error - of a connection or a message
- * @returns {boolean}
+ * @returns {boolean} whether it says that the client has gone
  */
 export const hasGone = (error) => GONE.has(/** @type {NodeJS.ErrnoException} */ (error)?.code ?? '')

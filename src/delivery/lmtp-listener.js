@@ -2,9 +2,9 @@
  * smtp-server with what LMTP and a clean shutdown need beyond it:
  * - replies of ours carry their own enhanced status code (smtp-server derives one from the reply code, so
  *   a full disk and a full mailbox, both 452, would say the same);
- * - addresses may have a quoted local part (smtp-server refuses what in it is special without quotes);
- * - a client that has said all and closed its side still gets its replies, without TLS (smtp-server closes at once, and a
- *   message that is stored comes again);
+ * - addresses may have a quoted local part (smtp-server refuses characters in it that would be special without quotes);
+ * - a client that has said all and closed its side still gets its replies, without TLS (smtp-server closes at once, and the
+ *   client brings a message again that is stored);
  * - `end` lets messages in transfer come to their end, and never refuses one that it stores.
  */
 
@@ -12,18 +12,18 @@ import { SMTPServer } from 'smtp-server'
 import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js'
 import { hasEnhancedStatus } from './lmtp-reply.js'
 
-/** A path whose local part is a quoted string (RFC 5321 §4.1.2), perhaps behind a source route, in its line. */
+/** A line with a path whose local part is a quoted string (RFC 5321 §4.1.2), perhaps behind a source route. */
 const QUOTED_LOCAL_PART = /^([^"<]*<(?:@[^"<>\s]*:)?)("(?:[^"\\\p{C}]|\\[ -~])+")(@[^<>"\s]+>.*)$/su
 
-/** Stands where the quoted string was while smtp-server reads the line. */
+/** Stands in for the quoted string while smtp-server reads the line. */
 const STAND_IN = 'quoted'
 
 const SHUTTING_DOWN = 'Server shutting down'
 
-/** Longest address, characters: RFC 5321 §4.5.3.1.3 asks for 254, and forwarders wrap one in another. */
+/** An address has at most so many characters: RFC 5321 §4.5.3.1.3 asks for 254, and forwarders wrap one in another. */
 const MAX_ADDRESS = 1000
 
-/** One client. */
+/** The connection of one client. */
 class LmtpConnection extends SMTPConnection {
   /** @returns {boolean} whether a message is in transfer, or has come and is not answered yet */
   get isBusy() {
@@ -32,11 +32,11 @@ class LmtpConnection extends SMTPConnection {
 
   /**
    * @override
-   * @returns {ReturnType<SMTPConnection['_createParser']>} for what the client says
+   * @returns {ReturnType<SMTPConnection['_createParser']>} the parser of what the client sends
    */
   _createParser() {
     const parser = super._createParser()
-    // Of a client that has closed its side everything is read and answered now; a message without its end is none.
+    // The client has closed its side, and all that it sent is read and answered now; a message without its end is none.
     parser.once('finish', () => {
       if (this._parser === parser) this.close()
     })
@@ -49,14 +49,14 @@ class LmtpConnection extends SMTPConnection {
    * @param {() => void} [secureCallback]
    */
   upgrade(callback, secureCallback) {
-    // From here on nobody would notice that the client has gone before its handshake was through.
+    // With half-open sockets, nobody would notice a client that goes before its handshake is through.
     this._socket.allowHalfOpen = false
     if (this._socket.readableEnded) this.close()
     else super.upgrade(callback, secureCallback)
   }
 
   /**
-   * Ends it, unless it waits for the answer to a message that has come in full: that may be stored already.
+   * Ends the connection, unless its client waits for the answer to a message that has come in full, and may be stored already.
    *
    * @param {string} why
    */
@@ -64,7 +64,7 @@ class LmtpConnection extends SMTPConnection {
     const message = this._dataStream
     if (message && message.writableEnded) return
     this.send(421, why)
-    // Its end may have been read already, and would be stored although it was refused.
+    // The message's end may have been read already: the message would be stored although it was refused.
     if (message) message.destroy()
   }
 
@@ -72,7 +72,7 @@ class LmtpConnection extends SMTPConnection {
    * @override
    * @param {string} name - of the command
    * @param {any} command - the line
-   * @returns {any} false for what has no address
+   * @returns {any} the address; false where the line has none
    */
   _parseAddressCommand(name, command) {
     const [, before, quoted = '', after] = QUOTED_LOCAL_PART.exec(String(command)) ?? []
@@ -94,16 +94,16 @@ class LmtpConnection extends SMTPConnection {
   }
 }
 
-/** The listening side. */
+/** The listener: its connections, and how they end. */
 export class LmtpListener extends SMTPServer {
   /**
-   * Where connections come through a load balancer that says whose they are.
+   * Set where connections come through a load balancer, which says from which client each is.
    *
    * @type {import('../support/proxy-header.js').ProxyTrust | null}
    */
   proxy = null
   #isEnding = false
-  /** Clients may take their time to close their side: once transfers are cut, nobody waits for that. */
+  /** Called when no connection is left after transfers were cut: nobody then waits for clients to close their side. */
   #onceCut = () => {}
 
   /**
@@ -160,11 +160,11 @@ export class LmtpListener extends SMTPServer {
   }
 
   /**
-   * Takes no new connections, and ends those that there are as soon as they have no message in transfer.
+   * Takes no new connections, and ends each of the others as soon as it has no message in transfer.
    *
-   * @param {{ graceMs: number }} options - after which transfers are cut
+   * @param {{ graceMs: number }} options - `graceMs`: after so long transfers are cut
    * @returns {Promise<void>} when every connection has had its last answer: without bound for messages that have come in full
-   *   by then, because a peer that is refused what is stored brings it again
+   *   by then, because a client whose stored message is refused brings it again
    */
   end({ graceMs }) {
     return new Promise((resolve) => {

@@ -1,5 +1,5 @@
 /**
- * What LMTP does with its commands: who may receive, how much, and where the message goes.
+ * What is done for LMTP's commands: who may receive, how much, and where the message goes.
  */
 
 import { hostname } from 'node:os'
@@ -19,19 +19,18 @@ import { traceHeaders, wireAddress } from './trace-headers.js'
 /** @typedef {import('smtp-server').SMTPServerAddress} Address */
 
 /**
- * Spool files being written at a time, over all connections: each takes a descriptor and about 128 KiB.
+ * At most so many spool files are written at a time, over all connections: each takes a descriptor and about 128 KiB.
  * Further messages wait unread, and so do their senders.
  */
 const MAX_OPEN_FILES = 512
 
 /**
- * What our own header fields may add, in bytes. A message has to leave that much room below
- * `messages.maxBytes`, which is the store's limit for what it is given: else it would be accepted and then
- * not fit. SIZE says so beforehand.
+ * Our own header fields add at most so many bytes. A message has to leave this much room below `messages.maxBytes`, the
+ * store's limit, which counts them: else the message would be accepted and then not fit. SIZE says so beforehand.
  */
 const TRACE_RESERVE_BYTES = 4096
 
-/** Spools whose tmp/ this process has looked at; more, and it looks again. */
+/** At most so many spools are remembered as those whose tmp/ this process has tidied; beyond that it tidies them again. */
 const MAX_TIDY_FOLDERS = 10_000
 
 /**
@@ -41,13 +40,13 @@ const MAX_TIDY_FOLDERS = 10_000
  * @property {string} id
  * @property {string} folder - absolute
  * @property {Buffer} sealPublicKey
- * @property {string} sealRecipient - the same as text, with a checksum
+ * @property {string} sealRecipient - the public key as text, with a checksum
  * @property {boolean} isEnabled
  * @property {number} quotaBytes - 0: no limit
  * @property {number} quotaMessages - 0: no limit
  * @property {number} usedBytes
  * @property {number} usedMessages
- * @property {string} [tenant] - whose it is
+ * @property {string} [tenant] - that the account belongs to
  */
 
 /**
@@ -78,7 +77,7 @@ const MAX_TIDY_FOLDERS = 10_000
  * @property {import('../support/clock.js').Clock} clock
  * @property {import('../telemetry/logger.js').Logger} logger
  * @property {LmtpTls | null} [tls] - with it STARTTLS is offered
- * @property {(accountId: string) => void} notify - mail lies in the account's spool
+ * @property {(accountId: string) => void} notify - called when mail lies in the account's spool
  * @property {() => boolean} [admits] - whether the process can bear one more connection; asked once for each
  * @property {string} [serverName] - in greeting and Received; the host's name by default
  */
@@ -98,7 +97,7 @@ export class LmtpService {
    * @type {WeakMap<Session, Recipient[]>}
    */
   #recipients = new WeakMap()
-  /** @type {Set<string>} ids of accounts of whose keys the audit log has been told */
+  /** @type {Set<string>} ids of the accounts whose damaged key is in the audit log */
   #alarmed = new Set()
   /** @type {Set<string>} spool folders whose leftovers of earlier processes are gone */
   #tidy = new Set()
@@ -137,7 +136,7 @@ export class LmtpService {
       if (!account.isEnabled) throw new LmtpRefusal(REFUSALS.disabledAccount)
       this.#requireWholeKey(account)
       // A mail server that only asks whether there is such a recipient takes even a temporary no for an answer, and would refuse
-      // its senders instead of keeping their mail. So of a quota that is full for now it hears only when it has brought a message.
+      // its senders instead of keeping their mail. So a quota that is full for now is told only after a message has come.
       if (this.#isRefusedForGood) await this.#requireRoom(account, declaredSize(session))
       recipients.push({
         account,
@@ -152,7 +151,7 @@ export class LmtpService {
   }
 
   /**
-   * Mail that is sealed to a public key which the disk has given back wrongly could never be opened.
+   * Refuses mail for an account whose public key the disk has given back wrongly: sealed to that key, it could never be opened.
    *
    * @param {DeliveryAccount} account
    * @throws {LmtpRefusal}
@@ -165,7 +164,7 @@ export class LmtpService {
     }
     const { code, message: reason } = new MailError('KEYS_CONTRADICT')
     logger.error({ accountId: id, code }, 'mail refused: keys alarm')
-    // Only once: the sender tries again every few minutes, for days.
+    // Audited only once: the sender tries again every few minutes, for days.
     if (!this.#alarmed.has(id))
       directory.audit({ action: 'key-alarm', accountId: id, detail: { code, reason } })
     this.#alarmed.add(id)
@@ -294,9 +293,9 @@ export class LmtpService {
   }
 
   /**
-   * Since the recipient was accepted the account may have been deleted, or its mailbox made anew: then nobody has the key any
-   * more that the message is sealed to, and its file goes with the old folder. To be asked once that file is durable: whoever
-   * deletes the account after that deletes a message that has arrived.
+   * Since the recipient was accepted, the account may have been deleted, or its mailbox made anew: then nobody has the key any
+   * more that the message is sealed to, and its file goes with the old folder. To be called once the spool file is durable:
+   * whoever deletes the account later deletes a message that has arrived.
    *
    * @param {DeliveryAccount} account - as it was when the recipient was accepted
    * @returns {Promise<LmtpRefusal | null>}
@@ -314,7 +313,7 @@ export class LmtpService {
   }
 
   /**
-   * What a killed process left in tmp/ goes with the first mail after it.
+   * Removes what a killed process left in tmp/, with the first mail that this process takes for the account.
    *
    * @param {string} spoolFolder
    */
@@ -333,7 +332,7 @@ export class LmtpService {
 
   /**
    * Usage is the directory's figure (what the mailbox held when it was last open) and what waits in the
-   * spool. Of a tenant's other accounts, what waits in their spools is not counted.
+   * spool. Mail in the spools of the tenant's other accounts is not counted.
    *
    * @param {DeliveryAccount} account
    * @param {number} bytes - of the new message

@@ -4,9 +4,9 @@
  * on disk. Nothing here holds a key that opens mail, and nothing is stored in the clear.
  *
  * Protocol and limits are smtp-server's: PIPELINING, SIZE, 8BITMIME, SMTPUTF8, ENHANCEDSTATUSCODES, one
- * reply for each accepted RCPT, the end of data only at CRLF.CRLF. Its socket is paused while a piece is
- * being written. The bytes of a message are kept as they come, bare LF and bare CR too; a dot that
- * begins a line (also after a bare LF) and is followed by another is taken for stuffing (RFC 5321 §4.5.2).
+ * reply for each accepted RCPT, the end of data only at CRLF.CRLF. smtp-server pauses the socket while a piece
+ * is being written. The bytes of a message are kept as they come, bare LF and bare CR too; of two dots that
+ * begin a line (also after a bare LF), the first is taken for stuffing (RFC 5321 §4.5.2) and dropped.
  *
  * Logs have account ids, counts and codes, never an address.
  */
@@ -20,10 +20,10 @@ import { paced } from './paced.js'
 
 /** @typedef {import('./lmtp-service.js').LmtpOptions} LmtpOptions */
 
-/** Commands that smtp-server knows and a mail store has no use for. */
+/** Commands of smtp-server that a mail store has no use for. */
 const DISABLED_COMMANDS = ['AUTH', 'XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL', 'HELP']
 
-/** What a timer of Node takes. */
+/** The longest delay, in ms, that a timer of Node takes. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
@@ -46,13 +46,13 @@ export function createLmtpServer(options) {
     lmtp: true,
     name: service.serverName,
     banner: 'Letterlock',
-    // Its own log lines have addresses; ours are written here.
+    // smtp-server's own log lines have addresses; ours are written here.
     logger: false,
     size: service.maxMessageBytes,
     maxClients: config.lmtp.maxConnections,
     maxRecipients: service.maxRecipients,
     socketTimeout: config.lmtp.timeoutMs,
-    // Its own end would refuse messages that are being stored.
+    // smtp-server's own shutdown would refuse messages that are being stored when this time is over.
     closeTimeout: MAX_TIMER_MS,
     disableReverseLookup: true,
     // A sender with two dots in a row, or one before the @, has been let in by the mail transfer agent already.
@@ -70,7 +70,7 @@ export function createLmtpServer(options) {
       done()
     },
     onRcptTo: (address, session, done) => {
-      // Thousands may come in one piece, and what refuses one waits for nothing.
+      // Thousands of RCPT may come in one piece, and refusing one awaits nothing.
       const turn = isTurnSpent() ? nextTurn() : Promise.resolve()
       turn.then(() => service.addRecipient(address, session)).then(() => done(), done)
     },
@@ -92,7 +92,7 @@ export function createLmtpServer(options) {
   })
   let isBinding = false
   listener.on('error', (error) => {
-    // What keeps it from listening comes here too, and is thrown to whoever wants it to.
+    // An error that keeps the listener from listening comes here too, and is thrown to the caller of `listen`.
     if (isBinding) return
     if (hasGone(error)) logger.info({ err: error }, 'a delivery connection was broken off')
     else logger.warn({ err: error }, 'a delivery connection failed')

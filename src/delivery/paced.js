@@ -1,17 +1,17 @@
 /**
- * Passes a message on as long as it keeps coming: a sender that lets a byte through now and then is never silent, and would
- * hold the files that are open for its message, which others wait for, without end.
+ * Passes a message on as long as its sender keeps pace: one that lets a byte through now and then is never silent, and would
+ * hold the open files of its message, for which others wait, without end.
  */
 
-/** A sender that is slower than this on average counts as stalled, bytes a second. */
+/** A sender that is slower on average than so many bytes a second counts as stalled. */
 const LEAST_BYTES_PER_S = 500
 
 /**
  * @param {AsyncIterable<Buffer>} message
  * @param {object} options
- * @param {number} options.patienceMs - how far it may fall behind that pace
- * @param {() => void} options.onStalled - called once where it has; makes `message` fail
- * @returns {AsyncGenerator<Buffer, void, void>} the same pieces; time counts only while one is waited for
+ * @param {number} options.patienceMs - how far the sender may fall behind that pace
+ * @param {() => void} options.onStalled - called once, when the sender has fallen further behind; makes `message` fail
+ * @returns {AsyncGenerator<Buffer, void, void>} the same pieces; time counts only while the next piece is waited for
  */
 export async function* paced(message, { patienceMs, onStalled }) {
   let leftMs = patienceMs

@@ -1,5 +1,5 @@
 /**
- * A counted resource with a first-come queue: who asks for several waits until all are free, and nobody
+ * A counted resource with a first-come queue: whoever asks for several permits waits until all are free, and nobody
  * overtakes.
  */
 export class Permits {
@@ -16,7 +16,7 @@ export class Permits {
 
   /**
    * @param {number} count - at most the total
-   * @returns {Promise<() => void>} gives them back; call it once
+   * @returns {Promise<() => void>} gives the permits back; to be called once
    */
   async take(count) {
     if (count > this.#total) throw new RangeError('more permits than there are')

@@ -8,11 +8,11 @@ import { MailError } from '../errors.js'
 import { isThereSync } from '../support/is-there.js'
 import { syncFolder } from '../support/write-file.js'
 
-/** Folder of files that are being written, within a spool. */
+/** The folder within a spool for files that are being written. */
 export const TEMPORARY_FOLDER = 'tmp'
 
 const FULL_DISK_CODES = new Set(['ENOSPC', 'EDQUOT'])
-/** What speaks of one file; anything else (no descriptors left, a file that went away) passes. */
+/** Codes of errors that are about one file; other trouble (no descriptors left, a file that went away) passes. */
 const UNREADABLE_CODES = new Set(['EIO', 'EACCES', 'EPERM', 'EISDIR', 'ELOOP'])
 
 /** @param {string} folder */
@@ -38,7 +38,7 @@ export async function readFolder(folder) {
 
 /**
  * @param {string} folder
- * @param {number} bufferSize - entries that are read at a time
+ * @param {number} bufferSize - so many entries are read at a time
  */
 export async function openFolderIfThere(folder, bufferSize) {
   try {
@@ -62,7 +62,7 @@ export async function statIfThere(path) {
 /**
  * @param {string} path
  * @returns {boolean}
- * @throws {MailError} OVERLOADED where nobody can tell; a BUSY would be waited for by the transaction that asks
+ * @throws {MailError} OVERLOADED where the file system does not tell: not BUSY, which the transaction that asks would wait out
  */
 export function isGone(path) {
   try {

@@ -18,11 +18,11 @@
 import { MailError } from '../errors.js'
 
 const VERSION = 1
-/** Smallest plaintext, in bytes: most mail without attachments looks alike, and a disk block is no smaller. */
+/** A plaintext has at least so many bytes: most mail without attachments looks alike, and a disk block is no smaller. */
 const MIN_PADDED_BYTES = 4096
-/** An address has at most 254 bytes (RFC 5321 §4.5.3.1.3); this leaves room for what is added later. */
+/** An envelope has at most so many bytes. Its addresses have 254 each (RFC 5321 §4.5.3.1.3); the rest is for later fields. */
 const MAX_ENVELOPE_BYTES = 16 * 1024
-/** Longest block that is written or read; blocks come from a socket in pieces of about this size. */
+/** A block has at most so many bytes, both written and read. */
 const MAX_BLOCK_BYTES = 1024 * 1024
 const LENGTH_BYTES = 4
 const ZEROS = Buffer.alloc(64 * 1024)
@@ -36,7 +36,7 @@ const ZEROS = Buffer.alloc(64 * 1024)
 
 /**
  * @param {number} sizeBytes
- * @returns {number} bytes, at least `sizeBytes`, that many sizes share
+ * @returns {number} the padded size in bytes, at least `sizeBytes`; many sizes share one
  */
 export function paddedBytes(sizeBytes) {
   if (sizeBytes <= MIN_PADDED_BYTES) return MIN_PADDED_BYTES
@@ -102,7 +102,7 @@ export class SpoolPlaintextWriter {
 export class SpoolPlaintextReader {
   /** @type {ReaderState} */
   #state = 'version'
-  /** Bytes that the present state still needs. */
+  /** So many bytes are still missing in the present state. */
   #missing = 1
   /** @type {Buffer[]} pieces of a length or of the envelope */
   #held = []
@@ -114,7 +114,7 @@ export class SpoolPlaintextReader {
   /**
    * @param {Buffer} plaintext
    * @returns {Buffer[]} the next bytes of the message, as views of `plaintext`
-   * @throws {MailError} UNSEAL_FAILED where it is not what `SpoolPlaintextWriter` makes
+   * @throws {MailError} UNSEAL_FAILED where the plaintext is none that `SpoolPlaintextWriter` makes
    */
   push(plaintext) {
     const message = []

@@ -1,14 +1,14 @@
 /**
- * How much lies in each spool, for the quota check of every recipient. A folder is measured once and then
- * counted along; what other processes do to it shows in its mtime, and at the latest after ten seconds.
+ * How much lies in each spool, for the quota check of every recipient. A folder is measured once; arrivals of this process
+ * are then added. What other processes do to the folder shows in its mtime, and at the latest after ten seconds.
  */
 
 import { stat } from 'node:fs/promises'
 import { measureSpool } from './spool.js'
 
-/** How long a count is believed, in ms: the quota may be wrong by what came within it, no more. */
+/** A count is believed for so many ms: the quota is wrong by no more than what came or went in that time. */
 const MAX_AGE_MS = 10_000
-/** Spools that are remembered; the one that was measured first goes first. About 200 bytes each. */
+/** At most so many spools are remembered, about 200 bytes each; the one that was measured first is forgotten first. */
 const MAX_ENTRIES = 10_000
 
 /**
@@ -49,7 +49,7 @@ export class SpoolMeter {
   }
 
   /**
-   * A file of ours has arrived.
+   * To be called when this process has added a file to the spool.
    *
    * @param {string} spoolFolder
    * @param {number} bytes

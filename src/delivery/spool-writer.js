@@ -18,17 +18,17 @@ import { SpoolPlaintextWriter } from './spool-format.js'
 
 /** @typedef {import('./spool-format.js').SpoolEnvelope} SpoolEnvelope */
 
-// A descriptor alone: an object around it would want a turn of the pool to be closed, too.
+// A bare descriptor, not a FileHandle: closing one would take a turn of the thread pool, too.
 const openFile = promisify(open)
 const writePieces = promisify(writev)
 const setTimes = promisify(futimes)
 const syncFile = promisify(fsync)
 const renameFile = promisify(rename)
 
-/** Microseconds since 1970 of the arrival before; see `nextArrivalSeconds`. */
+/** The time given to the arrival before, in microseconds since 1970; see `nextArrivalSeconds`. */
 let lastArrivalUs = 0
 
-/** What arrivals may be ahead of the clock, microseconds: no sender brings so many, so the clock was set back since. */
+/** Arrival times so many microseconds ahead of the clock mean that the clock was set back: no sender brings that many. */
 const MAX_AHEAD_US = 60_000_000
 
 /**
@@ -36,7 +36,7 @@ const MAX_AHEAD_US = 60_000_000
  * still come into INBOX in its order. So the file gets its time from here, never the same twice in a process.
  *
  * @param {number} receivedAtMs
- * @returns {number}
+ * @returns {number} seconds since 1970, later than the last one
  */
 function nextArrivalSeconds(receivedAtMs) {
   const receivedAtUs = receivedAtMs * 1000
@@ -69,7 +69,7 @@ export class SpoolWriter {
   static async open({ spoolFolder, publicKey, envelope }) {
     const plaintext = new SpoolPlaintextWriter()
     const start = plaintext.start(envelope)
-    // Before anything is awaited, so that the recipients of one message keep their order.
+    // Taken before anything is awaited, so that the recipients of one message keep their order.
     const arrivalSeconds = nextArrivalSeconds(envelope.receivedAtMs)
     const sealer = new Sealer(publicKey)
     const pending = [sealer.start(), ...sealer.push(start)]
@@ -118,12 +118,12 @@ export class SpoolWriter {
 
   /**
    * @param {Buffer} bytes - the next bytes of the message
-   * @returns {Promise<void>} when the disk's cache has taken what is ready: wait for it before the next
+   * @returns {Promise<void>} when the disk's cache has taken what is ready; to be awaited before the next `write`
    * @throws {MailError} DISK_FULL or NOT_DURABLE; `abort` is then due
    */
   async write(bytes) {
     for (const piece of this.#plaintext.block(bytes)) this.#seal(piece)
-    // The header alone is worth no system call: a short message goes out in one.
+    // The header alone is worth no system call: with it, a short message goes out in one.
     if (this.#pending.length > 1) await this.#flush()
   }
 
@@ -131,7 +131,7 @@ export class SpoolWriter {
    * Ends the file and makes it durable.
    *
    * @returns {Promise<{ name: string, bytes: number }>} its name in the spool folder, and its size on disk
-   * @throws {MailError} DISK_FULL or NOT_DURABLE; the file may then be there or not, `abort` removes it
+   * @throws {MailError} DISK_FULL or NOT_DURABLE; the file may then be in the spool or not, and `abort` removes it
    */
   async finish() {
     for (const piece of this.#plaintext.end()) {
@@ -200,8 +200,8 @@ async function openTemporary(spoolFolder, path) {
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error
   }
-  // The account is made with its spool. Its own folder is not made here: an account that was deleted a moment
-  // ago must not come back as a folder.
+  // The spool folder alone is made again where it is missing; the account's folder is not: an account that was deleted
+  // a moment ago must not come back as a folder.
   await makeFolder(spoolFolder)
   await makeFolder(dirname(path))
   return openFile(path, 'wx', 0o600)
@@ -218,7 +218,7 @@ async function writeAll(descriptor, pieces) {
   while (rest.length > 0) {
     let { bytesWritten } = await writePieces(descriptor, rest)
     written += bytesWritten
-    // A disk that is nearly full takes a part; the next call then says why.
+    // A disk that is nearly full takes a part of the bytes; the next call then fails and says why.
     while (rest[0] !== undefined && bytesWritten >= rest[0].length) {
       bytesWritten -= rest[0].length
       rest = rest.slice(1)

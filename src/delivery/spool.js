@@ -32,16 +32,16 @@ const readInto = promisify(read)
 
 const ASIDE_FOLDER = 'aside'
 const NAME = /^[0-9a-f]{32}\.sealed$/
-/** Files whose size is asked for at a time: enough to keep the pool's threads busy. */
+/** The sizes of so many files are asked for at a time: enough to keep the thread pool busy. */
 const STATS_AT_ONCE = 16
-/** Names that are read at a time: below a millisecond. */
+/** So many names are read at a time: this takes less than a millisecond. */
 const ENTRIES_AT_ONCE = 1024
-/** Read at a time, in bytes: about one sealed chunk. */
+/** So many bytes of a file are read at a time: about one sealed chunk. */
 const READ_BYTES = 64 * 1024
 
 /**
- * Age after which a file in tmp/ belongs to nobody: a delivery moves its file at every write, and no
- * delivery may be silent for so long.
+ * After so many ms without a change, a file in tmp/ belongs to nobody: every write of a delivery changes its file's mtime,
+ * and no delivery may be silent for so long.
  */
 const LEFTOVER_AGE_MS = 60 * 60 * 1000
 
@@ -104,7 +104,7 @@ const compareArrivals = (left, right) =>
   left.changedAtMs - right.changedAtMs || (left.name < right.name ? -1 : 1)
 
 /**
- * Piece by piece, because there may be hundreds of thousands: the mail of a year that nobody has fetched.
+ * Reads the folder piece by piece, because it may have hundreds of thousands of files: a year's mail that nobody has fetched.
  *
  * @param {string} folder
  * @param {(file: SpoolFile) => void} visit - called for each file that is there, in no order
@@ -139,7 +139,7 @@ export async function* readSpoolFile(spoolFolder, { name, bytes }) {
   try {
     let rest = bytes
     for (;;) {
-      // One more than there should be: where that is not filled, no second call has to ask whether this was the end.
+      // One byte more than there should be: where it stays unfilled, no second call has to ask whether this was the end.
       const wanted = rest > 0 ? Math.min(READ_BYTES, rest + 1) : READ_BYTES
       const buffer = Buffer.allocUnsafeSlow(wanted)
       const { bytesRead } = await asReadError(() => readInto(descriptor, buffer, 0, wanted, null))
@@ -177,12 +177,12 @@ export async function listAside(spoolFolder) {
 }
 
 /**
- * Puts a file that was set aside back among those that wait. What is in INBOX already is not delivered again.
+ * Puts a file that was set aside back among those that wait. A message that is in INBOX already is not delivered again.
  *
  * @param {string} spoolFolder
  * @param {string} name
- * @param {number} nowMs - from which on it waits again: mail that waits for long in an open mailbox is an alarm
- * @returns {Promise<void>} when it is there, durably
+ * @param {number} nowMs - the file's new mtime, from which it waits: mail that waits for long in an open mailbox is an alarm
+ * @returns {Promise<void>} when the file is back in the spool, durably
  */
 export async function retryAsideFile(spoolFolder, name, nowMs) {
   const asideFolder = join(spoolFolder, ASIDE_FOLDER)
@@ -209,7 +209,7 @@ export async function removeSpoolFiles(spoolFolder, names) {
 }
 
 /**
- * Removes what deliveries left in tmp/ when they were killed.
+ * Removes the files that killed deliveries left in tmp/.
  *
  * @param {object} options
  * @param {string} options.spoolFolder
@@ -237,7 +237,7 @@ export async function cleanSpoolLeftovers({ spoolFolder, clock }) {
 async function visitIfThere(spoolFolder, name, visit) {
   const status = await statIfThere(join(spoolFolder, name))
   if (status === null) return
-  // A pipe or a socket is no mail, and reading it would wait for whoever writes.
+  // A pipe or a socket is no mail, and reading one would wait for a writer.
   if (!status.isFile() && !status.isDirectory()) return
   visit({ name, bytes: status.size, changedAtMs: status.mtimeMs })
 }

@@ -1,12 +1,12 @@
 /**
  * The header fields that final delivery puts before a message (RFC 5321 §4.4): Return-Path, Delivered-To,
  * Received. They say what the RFC asks for and no more: no `for` clause, because Delivered-To has the
- * recipient and a `for` would show one recipient's address to another; no TLS details.
+ * recipient, and `for` would show the address of one recipient to another; no TLS details.
  */
 
 import { domainToASCII } from 'node:url'
 
-/** What a client may call itself: a domain or an address literal (RFC 5321 §4.1.3). */
+/** A name that a client may give itself: a domain or an address literal (RFC 5321 §4.1.3). */
 const HOST_NAME = /^[\w.:[\]-]{1,255}$/
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
@@ -16,12 +16,12 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
  * @property {string} sender - empty for a bounce
  * @property {string} recipient - as it was given
  * @property {string} clientName - what the client called itself
- * @property {string} clientAddress - its IP address
+ * @property {string} clientAddress - the client's IP address
  * @property {string} serverName
  * @property {string} transactionId
  * @property {number} receivedAtMs
- * @property {boolean} isSecure - TLS
- * @property {boolean} isUtf8 - SMTPUTF8 was asked for
+ * @property {boolean} isSecure - whether the connection has TLS
+ * @property {boolean} isUtf8 - whether the client asked for SMTPUTF8
  */
 
 /**
