@@ -19,23 +19,23 @@ import { makeFolderDurably } from '../support/write-file.js'
  * @property {() => Promise<boolean>} endsLine - whether the last byte is a LF
  *
  * @typedef {object} MailboxWriter
- * @property {(message: ExportedMessage) => Promise<void>} write - leaves nothing of a message that it fails at
+ * @property {(message: ExportedMessage) => Promise<void>} write - where it fails, it leaves nothing of the message
  * @property {() => Promise<void>} close
  *
  * @typedef {object} ExportTarget
- * @property {(name: string) => Promise<MailboxWriter>} openMailbox - each once
+ * @property {(name: string) => Promise<MailboxWriter>} openMailbox - called once for each mailbox
  *
  * @typedef {{ mailboxes: number, messages: number, bytes: number }} ExportSummary
  */
 
 const LF = 0x0a
 
-/** Messages whose rows are read at a time. */
+/** The rows of so many messages are read at a time. */
 const PAGE = 500
 
 /**
  * @param {string} folder - made when it is missing
- * @throws {MailError} EXPORT_REFUSED where something is in it: nothing is ever overwritten
+ * @throws {MailError} EXPORT_REFUSED where the folder is not empty: nothing is ever overwritten
  */
 export async function requireEmptyFolder(folder) {
   await makeFolderDurably(folder)
@@ -112,7 +112,7 @@ async function openView(store, { id, name }) {
 /**
  * @param {MailboxWriter} writer
  * @param {ExportedMessage} message
- * @returns {Promise<boolean>} false where it was expunged, and its content swept away, before it was read
+ * @returns {Promise<boolean>} false where the message was expunged, and its content swept away, before it was read
  */
 async function writeIfThere(writer, message) {
   try {

@@ -3,7 +3,7 @@
  * alike, also where upper and lower case are one.
  */
 
-/** What some system cannot have in a name; control characters. */
+/** Characters that some system cannot have in a name of a file, and control characters. */
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
 const IMPOSSIBLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\\/:*?"<>|]/g
 
@@ -13,7 +13,7 @@ const DEVICES = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i
 /** Endings of files that are written beside the folders, and one that an import takes off the name of a folder. */
 const ENDINGS = /\.(eml|mbox|sbd)$/i
 
-/** Bytes of one level: file systems end at 255, and an ending or a number may follow. */
+/** A level has at most so many bytes: file systems end at 255, and an ending or a number may follow. */
 const MAX_LEVEL_BYTES = 150
 
 /** Gives each mailbox a place, level by level. */
@@ -25,7 +25,7 @@ export class FileNames {
   #taken = new Set()
 
   /**
-   * @param {(level: string) => string} [toLevel] - makes a level what the format needs, before anything else
+   * @param {(level: string) => string} [toLevel] - writes a level as the format wants it, before it is made safe
    */
   constructor(toLevel = (level) => level) {
     this.#toLevel = toLevel
@@ -33,7 +33,7 @@ export class FileNames {
 
   /**
    * @param {string} mailbox - full name, levels divided by '/'
-   * @returns {string[]} safe names of its levels; the same for the same name
+   * @returns {string[]} safe names of the mailbox's levels; the same for the same mailbox
    */
   placeOf(mailbox) {
     const known = this.#places.get(mailbox)
@@ -52,7 +52,7 @@ export class FileNames {
 
   /**
    * @param {string} level
-   * @returns {string} as much of it as there is room for, cut before it is encoded: a piece of a code would be none
+   * @returns {string} as much of the level as there is room for, cut before it is encoded: a piece of a code would be none
    */
   #safeLevel(level) {
     const letters = [...level.toWellFormed()]
@@ -80,6 +80,6 @@ function safeLevel(level) {
     .replace(/^\./, '_')
     .replace(/[. ]+$/, '_')
   if (DEVICES.test(safe)) return `_${safe}`
-  // No folder has the name of a file that lies beside it, or another name when it is read back.
+  // So that no folder gets the name of a file beside it, or another name when an import reads it back.
   return ENDINGS.test(safe) ? `${safe}_` : safe || '_'
 }

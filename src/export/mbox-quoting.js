@@ -25,7 +25,7 @@ export async function* quoted(chunks) {
 }
 
 /**
- * One more `>` may stand anywhere among the others, so these go on at once, however many they are.
+ * The `>` that is added may stand anywhere among those of the line, so these are passed on at once, however many they are.
  *
  * @param {Buffer} bytes
  * @param {boolean} isAtLineStart - whether they begin a line, or stand behind `>` that does

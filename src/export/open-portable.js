@@ -16,14 +16,14 @@ import { writeAll } from '../support/write-all.js'
 /**
  * @typedef {object} OpenPortable
  * @property {import('../store/account-store.js').AccountStore} store - read-only
- * @property {() => Promise<void>} close - the copy goes with it
+ * @property {() => Promise<void>} close - removes the copy, too
  */
 
 /**
  * @param {object} request
  * @param {string} request.path
  * @param {Uint8Array} request.password
- * @param {string} request.scratchFolder - where the copy may be
+ * @param {string} request.scratchFolder - in which the copy may lie
  * @param {import('../support/clock.js').Clock} request.clock
  * @param {(folder: string) => void} [request.onScratch] - is told where the copy will lie
  * @returns {Promise<OpenPortable>}
@@ -76,7 +76,7 @@ function asDamage(error) {
 
 /**
  * @param {string} path
- * @returns {Promise<Buffer>} as much as a header has
+ * @returns {Promise<Buffer>} as many bytes as a header has, or all where the file has fewer
  */
 async function readHead(path) {
   const file = await open(path, 'r')

@@ -6,7 +6,7 @@
  *     …      zeros
  *     4096   mail.db, encrypted as ever
  *
- * The key of the copy is its own: who guesses the password of such a file has that file, and no key of the server. The
+ * The copy has a key of its own: whoever guesses the password of such a file has that file, and no key of the server. The
  * password alone must stand against guessing here, without the server's pepper, so argon2id works harder.
  */
 import { randomBytes } from 'node:crypto'
@@ -29,13 +29,13 @@ import { associatedData, UnwrapError, unwrapKey, wrapKey } from '../crypto/key-w
  * @property {number} sizeBytes - of the database
  */
 
-/** Where the database begins. */
+/** The header has so many bytes; the database begins behind them. */
 export const HEADER_BYTES = 4096
 
-/** About a second on one core, and a quarter of a gigabyte for each guess. */
+/** Each guess takes about a second on one core, and a quarter of a gigabyte. */
 export const PORTABLE_ARGON2 = Object.freeze({ memoryKiB: 256 * 1024, passes: 4, parallelism: 1 })
 
-/** What a file may ask of this machine before its password is known to be right. */
+/** A file may ask for at most so much memory, so many passes and lanes before its password is known to be right. */
 const MAX_MEMORY_KIB = 2 * 1024 * 1024
 const MAX_PASSES = 64
 const MAX_LANES = 16
@@ -43,7 +43,7 @@ const MAX_LANES = 16
 const MAGIC = Buffer.from('letterlock portable mailbox 1\n')
 const CIPHERS = ['chacha20', 'aegis-256']
 
-/** The server's pepper is of no use where there is no server. */
+/** Stands for the server's pepper, because a portable file is opened without the server. */
 const NO_PEPPER = Buffer.alloc(0)
 
 /**

@@ -19,10 +19,10 @@ const LETTERS = new Map([
   ['\\Deleted', 'T']
 ])
 
-/** Letters for keywords. */
+/** A Maildir has at most so many keywords: their letters are a … z. */
 const MAX_KEYWORDS = 26
 
-/** Bytes of a subfolder's name: file systems end at 255. */
+/** The name of a subfolder has at most so many bytes: file systems end at 255. */
 const MAX_PLACE_BYTES = 240
 
 /**
@@ -30,7 +30,7 @@ const MAX_PLACE_BYTES = 240
  * @returns {import('./export-mailbox.js').ExportTarget}
  */
 export function maildirTarget(folder) {
-  // Modified UTF-7 as IMAP has it; '.' divides levels.
+  // Levels are in modified UTF-7 as in IMAP, and '.' divides them.
   const names = new FileNames((level) => encodeUtf7(level.replaceAll('.', '_')))
   /** @type {Set<string>} */
   const taken = new Set()
@@ -78,7 +78,7 @@ async function makeMaildir(root) {
 /**
  * @param {string} place - in modified UTF-7, so each character is a byte
  * @param {number} number
- * @returns {string} as many of its first levels as there is room for, and the number
+ * @returns {string} as many of the first levels as there is room for, and the number
  */
 function shortened(place, number) {
   const end = ` (${number})`
@@ -102,7 +102,7 @@ async function writeMessage(root, keywords, { uid, flags, size, internalDate, re
 /**
  * @param {readonly string[]} flags
  * @param {string[]} keywords - those that have a letter; grows
- * @returns {string} in the order of the alphabet
+ * @returns {string} the letters, in the order of the alphabet
  */
 function lettersOf(flags, keywords) {
   const letters = flags.map((flag) => {

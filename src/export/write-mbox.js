@@ -1,5 +1,5 @@
 /**
- * A folder of mboxes: one file for each mailbox, those below it in a folder of its name.
+ * A folder of mboxes: one file for each mailbox, and a folder of its name for the mailboxes below it.
  *
  * Flags stand where mail programs look for them, in Status, X-Status and X-Keywords in front of the message. A line before
  * them says how many lines were added, so that `letterlock import` takes them off again and has the message byte for byte.
@@ -17,9 +17,9 @@ import { writeAll } from '../support/write-all.js'
 
 const LINE_END = Buffer.from('\n')
 
-/** Of the year 0000. */
+/** The first second of the year 0000. */
 const FIRST_SECOND = Date.parse('0000-01-01T00:00:00Z') / 1000
-/** Of the year 9999. */
+/** The last second of the year 9999. */
 const LAST_SECOND = Date.parse('9999-12-31T23:59:59Z') / 1000
 
 /**
@@ -32,7 +32,7 @@ export function mboxTarget(folder) {
     async openMailbox(name) {
       const path = `${join(folder, ...names.placeOf(name))}.mbox`
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-      // Appended to: what is cut off leaves no hole.
+      // Opened to append, so that writing goes on at the new end after a message is cut off again, and leaves no hole.
       const file = await open(path, 'ax', 0o600)
       return {
         write: async (message) => {
@@ -80,7 +80,7 @@ async function writeMessage(file, message) {
  * @returns {string} as C's asctime, UTC (RFC 4155 §A); the nearest of those with a year of four digits
  */
 function asctime(epochSeconds) {
-  // A zone takes the last and the first day further, where no reader takes the line for the beginning of a message.
+  // In UTC, the first and the last day may be of another year, whose line no reader takes for the beginning of a message.
   const seconds = Math.min(Math.max(epochSeconds, FIRST_SECOND), LAST_SECOND)
   const [, weekday, day, month, year, time] =
     /^(\w{3}), (\d\d) (\w{3}) (\d{4,}) ([\d:]{8})/.exec(new Date(seconds * 1000).toUTCString()) ??

@@ -18,12 +18,12 @@ import { writeAll } from '../support/write-all.js'
 
 /** @typedef {import('../crypto/kdf.js').Argon2Params} Argon2Params */
 
-/** Copying the database is one statement, of a second for each 100 MB or so. */
+/** The copy is made in a thread: it is one statement, which takes a second for each 100 MB or so. */
 const COPY_THREAD = new URL('portable-copy-thread.js', import.meta.url)
 
 const MASTER_KEY_BYTES = 32
 
-/** What a file system says that has one name for each file, as those of USB sticks and shares do. */
+/** Errors of file systems that have one name for each file and no hard links, as those of USB sticks and shares. */
 const HAS_NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 
 /**
@@ -36,7 +36,7 @@ const HAS_NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
  */
 
 /**
- * The file in its two parts, for whoever can put them together without a second copy.
+ * Makes the file in its two parts, for whoever can put them together without a second copy.
  *
  * @param {PortableRequest} request
  * @param {string} scratch - the folder for the second part
@@ -65,12 +65,12 @@ export async function makePortable({ folder, masterKey, cipher, password, argon2
 /**
  * @param {PortableRequest & { out: string, onScratch?: (folder: string) => void }} request - `out` must not exist; `onScratch`
  *   is told where the copy will lie until it is whole
- * @returns {Promise<{ bytes: number }>} when it is on the disk
+ * @returns {Promise<{ bytes: number }>} when the file is on the disk
  * @throws {MailError} EXPORT_REFUSED where the file exists; DISK_FULL, ACCOUNT_DAMAGED
  */
 export async function writePortable({ out, onScratch = () => {}, ...request }) {
   if (await exists(out)) throw new MailError('EXPORT_REFUSED', { detail: 'the file exists' })
-  // Beside its place, so that it can be put there in one step.
+  // Beside `out`, so that the file can be put there in one step.
   const scratch = makeScratchFolder(join(dirname(out), '.letterlock-'), onScratch)
   try {
     const { header, database, bytes } = await makePortable(request, scratch)
@@ -106,7 +106,7 @@ async function copyWithKey({ masterKey, ownKey, ...copy }) {
 
 /**
  * @param {Buffer} key - zeroed
- * @returns {Uint8Array} the same in memory that a thread can see
+ * @returns {Uint8Array} the key, in memory that a thread can see
  */
 function shared(key) {
   const bytes = new Uint8Array(new SharedArrayBuffer(key.length))
@@ -144,13 +144,13 @@ async function putTogether(path, header, database) {
 /**
  * @param {string} from
  * @param {string} to
- * @throws {MailError} EXPORT_REFUSED where somebody has made it meanwhile
+ * @throws {MailError} EXPORT_REFUSED where somebody has made `to` meanwhile
  */
 async function place(from, to) {
   try {
     await link(from, to).catch(async (error) => {
       if (!HAS_NO_LINKS.has(errorCodeOf(error))) throw error
-      // The name is taken first: a rename alone would write over a file.
+      // The name is taken by an empty file first: a rename alone would write over somebody's file.
       await (await open(to, 'wx', 0o600)).close()
       await rename(from, to).catch(async (cause) => {
         await rm(to, { force: true })
