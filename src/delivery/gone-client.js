@@ -4,7 +4,7 @@
  */
 
 /** Codes of a socket's errors, and of the error of a message's stream that ends before the message's last line. */
-const GONE = new Set([
+const GONE_CODES = new Set([
   'ECONNRESET',
   'EPIPE',
   'ETIMEDOUT',
@@ -18,4 +18,5 @@ const GONE = new Set([
  * @param {unknown} error - of a connection or a message
  * @returns {boolean} whether it says that the client has gone
  */
-export const hasGone = (error) => GONE.has(/** @type {NodeJS.ErrnoException} */ (error)?.code ?? '')
+export const hasGone = (error) =>
+  GONE_CODES.has(/** @type {NodeJS.ErrnoException} */ (error)?.code ?? '')

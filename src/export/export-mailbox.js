@@ -31,7 +31,7 @@ import { makeFolderDurably } from '../support/write-file.js'
 const LF = 0x0a
 
 /** The rows of so many messages are read at a time. */
-const PAGE = 500
+const ROWS_AT_ONCE = 500
 
 /**
  * @param {string} folder - made when it is missing
@@ -134,8 +134,8 @@ async function* readMessages(store, view) {
   for (let slot = 0; slot < view.length; slot++) {
     if (!view.isExpunged(slot)) uids.push(/** @type {number} */ (view.uids[slot]))
   }
-  for (let at = 0; at < uids.length; at += PAGE) {
-    const page = uids.slice(at, at + PAGE)
+  for (let at = 0; at < uids.length; at += ROWS_AT_ONCE) {
+    const page = uids.slice(at, at + ROWS_AT_ONCE)
     const records = await store.readMessages(view.mailboxId, page, { row: true })
     for (const { uid, flags, keywords, internalDate, size, contentId } of records) {
       yield {

@@ -5,13 +5,13 @@
 
 /** Characters that some system cannot have in a name of a file, and control characters. */
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
-const IMPOSSIBLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\\/:*?"<>|]/g
+const IMPOSSIBLE_CHARACTERS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\\/:*?"<>|]/g
 
 /** Names of devices on Windows, with or without an ending. */
-const DEVICES = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i
+const DEVICE_NAMES = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i
 
 /** Endings of files that are written beside the folders, and one that an import takes off the name of a folder. */
-const ENDINGS = /\.(eml|mbox|sbd)$/i
+const TAKEN_ENDINGS = /\.(eml|mbox|sbd)$/i
 
 /** A level has at most so many bytes: file systems end at 255, and an ending or a number may follow. */
 const MAX_LEVEL_BYTES = 150
@@ -76,10 +76,10 @@ const keyOf = (place) => place.join('/').normalize('NFC').toLowerCase()
  */
 function safeLevel(level) {
   const safe = level
-    .replace(IMPOSSIBLE, '_')
+    .replace(IMPOSSIBLE_CHARACTERS, '_')
     .replace(/^\./, '_')
     .replace(/[. ]+$/, '_')
-  if (DEVICES.test(safe)) return `_${safe}`
+  if (DEVICE_NAMES.test(safe)) return `_${safe}`
   // So that no folder gets the name of a file beside it, or another name when an import reads it back.
-  return ENDINGS.test(safe) ? `${safe}_` : safe || '_'
+  return TAKEN_ENDINGS.test(safe) ? `${safe}_` : safe || '_'
 }
