@@ -6,8 +6,8 @@
  *     X-Status: F
  *     X-Keywords: Work
  *
- * The first says how many follow, with `unended` behind it when the message's last line had no end and one was added.
- * Other programs read the flags and pass over the rest; our import takes all of it off again.
+ * The first line says how many follow, with `unended` behind it when the message's last line had no end and one was added.
+ * Other programs read the flags and pass over the rest; our import takes all these lines off again.
  */
 
 const NAME = 'X-Letterlock-Added'

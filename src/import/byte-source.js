@@ -12,7 +12,7 @@ const gunzip = (/** @type {Readable} */ file) => pipeline(file, createGunzip(), 
 const unzstd = (/** @type {Readable} */ file) => Readable.from(unpackZstd(file))
 
 /**
- * How packed files begin; no message does.
+ * The bytes that packed files begin with; no message begins so.
  *
  * @type {{ magic: Buffer, unpack: ((file: Readable) => Readable) | null }[]}
  */
@@ -24,14 +24,14 @@ const PACKINGS = [
     magic: Buffer.of(0x50 + number, 0x2a, 0x4d, 0x18),
     unpack: unzstd
   })),
-  // xz and bzip2, which Dovecot packs with as well.
+  // xz and bzip2, with which Dovecot packs as well: not unpacked here.
   { magic: Buffer.from('fd377a585a00', 'hex'), unpack: null },
   { magic: Buffer.from('BZh91AY&SY'), unpack: null }
 ]
 
 const MAGIC_BYTES = 16
 
-/** A file of so many bytes is read before it is its turn. */
+/** A file of at most so many bytes is read ahead, before its turn. */
 const AHEAD_BYTES = 256 * 1024
 
 /**
@@ -71,7 +71,7 @@ const packingOf = (head) =>
   PACKINGS.find(({ magic }) => head.subarray(0, magic.length).equals(magic))
 
 /**
- * Opening a named pipe waits until somebody writes into it, which may be never.
+ * Refuses what is no file: opening a named pipe waits until somebody writes into it, which may be never.
  *
  * @param {{ isFile: () => boolean }} stats
  * @throws {Error} for a pipe, a socket, a device, a folder
@@ -80,7 +80,7 @@ export function requireFile(stats) {
   if (!stats.isFile()) throw new Error('no ordinary file')
 }
 
-/** The pipeline destroys its end with the error, and who iterates over the end is told by that. */
+/** Ignores a pipeline's error: the pipeline destroys its last stream with it, so whoever iterates over that stream is told. */
 function reportedByIterator() {}
 
 /**
@@ -114,15 +114,15 @@ async function* readUnpacked(path) {
 }
 
 /**
- * A small file at once, in few calls of the system: most messages are small, and there may be a million of them.
+ * Reads a small file at once, in few system calls: most messages are small, and there may be a million of them.
  *
  * @param {string | Buffer} path
- * @param {import('node:fs').Stats | null | undefined} stats - of the file; null or undefined where it has none
+ * @param {import('node:fs').Stats | null | undefined} stats - of the file; null or undefined where it could not be asked
  * @returns {Promise<() => AsyncIterable<Buffer>>} gives the whole file, unpacked; throws what `readUnpacked` does
  */
 export async function readAhead(path, stats) {
   const sizeBytes = stats?.isFile() ? stats.size : Infinity
-  // What keeps it from being read is told when it is its turn.
+  // An error that keeps the file from being read is told at its turn.
   const bytes = sizeBytes <= AHEAD_BYTES ? await readWhole(path, sizeBytes).catch(() => null) : null
   if (bytes === null || packingOf(bytes)) return () => readUnpacked(path)
   return async function* () {

@@ -1,6 +1,6 @@
 /**
- * Makes a mailbox for what is imported, beside other runs that may do the same. It is subscribed: many clients, Thunderbird and
- * Claws Mail among them, show no other.
+ * Makes a mailbox for imported mail, beside other runs that may do the same. The mailbox is subscribed: many clients, Thunderbird
+ * and Claws Mail among them, show no other.
  */
 import { isMailError } from '../errors.js'
 

@@ -1,6 +1,6 @@
 /**
- * What lies in a folder. Names of files are bytes and need not be UTF-8 (those of archives that came from Windows often are
- * not): a path made of what such a name looks like names no file, so paths stay bytes here.
+ * The entries of a folder. Names of files are bytes and need not be UTF-8 (those of archives that came from Windows often are
+ * not): a path made of such a name's text would name no file, so paths stay bytes here.
  */
 import { Buffer, isUtf8 } from 'node:buffer'
 import { readdir } from 'node:fs/promises'
@@ -9,11 +9,11 @@ import { readdir } from 'node:fs/promises'
  * @typedef {object} FolderEntry
  * @property {string} name - for people and for keys
  * @property {Buffer} path
- * @property {boolean} isFolder - a link to one is none
+ * @property {boolean} isFolder - false for a link to a folder
  * @property {boolean} isLink
  */
 
-/** Files that are read while the message before them is stored: one after the other each would wait for the disk alone. */
+/** So many files are read ahead while the message before them is stored: one at a time, each would wait for the disk alone. */
 export const FILES_AHEAD = 8
 
 const SEPARATOR = Buffer.from('/')

@@ -1,9 +1,10 @@
 /**
  * The line that begins a message in an mbox: `From sender date`, RFC 4155 §A. The date is that of C's asctime, without
- * a zone (UTC by RFC 4155) or with one before or after the year. Old ones say behind it from which host it came by UUCP.
+ * a zone (UTC by RFC 4155) or with one before or after the year. Old lines say behind the date from which host the message came
+ * by UUCP.
  */
 
-/** How it begins. */
+/** A From_ line begins with these bytes. */
 export const FROM = Buffer.from('From ')
 
 const GREATER = 0x3e
@@ -12,10 +13,10 @@ const GREATER = 0x3e
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 
-/** As newer versions of Thunderbird begin messages: without a sender, for whom a dash stood once, and without a date. */
+/** The line of newer versions of Thunderbird: without a date and a sender, for whom older ones wrote a dash. */
 const BARE = /^From -?\s*$/
 
-/** Behind the year a name in capitals alone: a sentence may end with a date and a word. */
+/** Behind the year, only a zone's name in capitals is taken: a sentence may end with a date and a word. */
 const ASCTIME =
   /\b(?<month>[A-Za-z]{3})\s+(?<day>\d{1,2})\s+(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2}))?(?:\s+(?<before>[+-]\d{4}|[A-Za-z]{3,4}(?:\s+DST)?))?\s+(?<year>\d{4})(?:\s+(?<after>[+-]\d{4}|[A-Z]{3,4}))?(?:\s+remote from \S+)?\s*$/
 
@@ -25,7 +26,7 @@ const YEAR_FIRST =
 
 /**
  * @param {string} line - a line that begins with `From `, without its line end
- * @returns {boolean} whether that is all it says
+ * @returns {boolean} whether the line has neither sender nor date
  */
 export const isBareFromLine = (line) => BARE.test(line)
 

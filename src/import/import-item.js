@@ -1,5 +1,5 @@
 /**
- * What every reader gives, whatever the format: messages one after another, each to be read as a stream.
+ * What every reader gives, whatever the format: the messages one after another, each to be read as a stream.
  */
 
 /** @typedef {{ epochSeconds: number, zoneMinutes: number }} ZonedDate */
@@ -7,8 +7,8 @@
 /**
  * @typedef {object} ImportItem
  * @property {string} name - the message's place, for reports: file, or file and number
- * @property {string[] | null} importKeyParts - the same for this message in every run over the same source; null where its
- *   place there changes when another message is deleted: its number among those with the same bytes takes their place then
+ * @property {string[] | null} importKeyParts - the same for this message in every run over the same source; null where the
+ *   message's place changes when another is deleted: its number among messages with the same bytes is then used instead
  * @property {string[]} folder - the path below the chosen mailbox, mostly empty
  * @property {string[]} flags
  * @property {ZonedDate | null} internalDate - null when the format has none
@@ -24,9 +24,9 @@
  * @property {'folder' | 'eml' | 'maildir' | 'mbox' | 'tar'} format
  * @property {'messages' | 'bytes'} unit - what total and position count
  * @property {number} total
- * @property {number} position - grows while the items are read
- * @property {number} ignoredCount - files beside the messages that were left alone
- * @property {() => AsyncGenerator<ImportItem>} items - once; throws when the source itself fails
+ * @property {number} position - how far the items have been read
+ * @property {number} ignoredCount - files beside the messages, which were passed over
+ * @property {() => AsyncGenerator<ImportItem>} items - to be called once; throws when the source itself fails
  */
 
 /**

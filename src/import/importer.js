@@ -2,8 +2,8 @@
  * Takes messages from a source into an account.
  *
  * Invariants: a message is known by a key of its mailbox, its place in the source and its bytes, stored in the transaction
- * that stores the message, so neither a second run nor one after a kill imports anything twice. One message that cannot
- * be read or is too big is reported and left out; what concerns the whole account (full, damaged, locked) ends the run.
+ * that stores the message, so neither a second run nor one after a kill imports anything twice. A message that cannot
+ * be read or is too big is reported and left out; trouble with the whole account (full, damaged, locked) ends the run.
  */
 import { createHash } from 'node:crypto'
 import { isMailError, MailError } from '../errors.js'
@@ -20,13 +20,13 @@ import { chooseInternalDate } from './message-date.js'
 /** @typedef {import('./import-item.js').ImportSource} ImportSource */
 /** @typedef {import('./import-item.js').ZonedDate} ZonedDate */
 
-/** Messages a transaction: one durable write for all of them. */
+/** A transaction has at most so many messages: one durable write for all of them. */
 const BATCH_MESSAGES = 100
 
-/** Bytes a transaction, so that few large messages do not make a long one. */
+/** A transaction takes no further message after so many bytes, so that a few large messages do not make it long. */
 const BATCH_BYTES = 8 * 1024 * 1024
 
-/** A message up to this size is compared with what is there before anything is stored of it. */
+/** A message of at most so many bytes is held in memory, and staged only if the mailbox does not have it. */
 const HELD_BYTES = 1024 * 1024
 
 /**
@@ -95,7 +95,7 @@ export class Importer {
       }
       await this.#flush()
     } finally {
-      // Content that is staged and not stored is the store's garbage.
+      // Contents that are staged and not stored are left to the store, as garbage.
       this.#pending = []
       await items.return(undefined)
     }
@@ -119,7 +119,7 @@ export class Importer {
   /** @param {ImportItem} item */
   async #take(item) {
     try {
-      // As the store has it.
+      // The name as the store has it.
       const mailbox = requireMailboxName([this.#options.mailbox, ...item.folder].join('/'))
       if (mailbox !== this.#pendingMailbox) await this.#flush()
       this.#pendingMailbox = mailbox
@@ -264,7 +264,7 @@ export class Importer {
   async #append(batch) {
     const messages = batch.map(({ message }) => message)
     const { uids } = await this.#options.store.appendMessages(this.#pendingMailbox, messages)
-    // No UID: another run beside this one was faster.
+    // A message without a UID was stored by a faster run beside this one.
     const known = uids.filter((uid) => uid === 0).length
     this.summary.imported += batch.length - known
     this.summary.skipped += known
@@ -302,7 +302,7 @@ function isAboutMessage(error) {
   )
 }
 
-/** How often the same bytes have come in one source, by mailbox: what is deleted in another one must not change the count. */
+/** Counts how often the same bytes have come in one source, by mailbox: deleting in one must not change the count in another. */
 class EqualMessages {
   /** @type {Map<string, Map<string, number>>} by mailbox */
   #counts = new Map()
@@ -313,7 +313,7 @@ class EqualMessages {
    * @returns {number} 1 for the first with it
    */
   countUp(mailbox, digest) {
-    // A part of it tells messages apart, and there may be millions.
+    // A part of the digest tells messages apart, and there may be millions.
     const key = digest.toString('latin1', 0, 12)
     const counts = this.#counts.get(mailbox) ?? new Map()
     const count = (counts.get(key) ?? 0) + 1
@@ -325,7 +325,7 @@ class EqualMessages {
 
 /**
  * @param {string} mailbox
- * @param {string[]} place - parts of it
+ * @param {string[]} place - the parts of the message's place in the source
  * @param {Buffer} contentHash - of the bytes that are stored
  * @returns {Buffer} 32 bytes; JSON keeps the parts apart
  */
@@ -347,7 +347,7 @@ async function* readable(bytes) {
 }
 
 /**
- * @param {AsyncGenerator<Buffer>} reader - can be read on afterwards
+ * @param {AsyncGenerator<Buffer>} reader - left at the next byte, to be read on
  * @returns {Promise<{ head: Buffer, isWhole: boolean }>} the first bytes, all of them if there are not many
  */
 async function hold(reader) {

@@ -7,14 +7,14 @@ import { FROM } from './from-line.js'
 const LF = 0x0a
 const CR = 0x0d
 
-/** A From_ line is a sender and a date; what goes on for longer than this is none. */
+/** A From_ line, of a sender and a date, has at most so many bytes; a longer line is none. */
 export const MAX_FROM_LINE_BYTES = 2048
 
 /** How a line `Name: value` begins, RFC 5322 §2.2. */
 export const HEADER_FIELD = /^[!-9;-~]+[ \t]*:/
 
 /**
- * Turns bare LF into CRLF; a bare CR stays, because what it was meant to be is not known.
+ * Turns bare LF into CRLF; a bare CR stays, because nobody knows what it was meant to be.
  *
  * @param {AsyncIterable<Buffer>} chunks
  * @returns {AsyncGenerator<Buffer>}

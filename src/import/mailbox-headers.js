@@ -13,10 +13,10 @@ const STATUS_LETTERS = {
   T: '\\Draft'
 }
 
-/** Those of words, in lower case. */
+/** Names, in lower case, of the fields that hold keywords. */
 const KEYWORD_FIELDS = new Set(['x-keywords', 'x-mozilla-keys'])
 
-/** What mail programs write there, flags or not. A message may have a Status of its own, such as `Delivered`. */
+/** Letters that mail programs write into Status and X-Status. A message may have a Status of its own, such as `Delivered`. */
 const STATUS = /^[ADFIKNORTUr]*$/
 
 /**

@@ -4,9 +4,10 @@
  * A message begins at a line `From …` that stands first in the file or after an empty line. If the first such line has a
  * date, as it should, then each of them must have one: a paragraph that begins with the word From and was not quoted
  * does not tear a message apart. The empty line before a From_ line, and the last one of the file, belong to the mbox.
- * Some programs leave that line out: a From_ line with a date and a header field in the next line begins a message all the same.
- * So does a bare one, without sender and date, that has a header field in the next line or, where no empty line stands before
- * it, a header in the next two: Thunderbird once wrote dates and no empty line, and now the opposite, into the same file.
+ * Some programs leave the empty line out: a From_ line with a date and a header field in the next line begins a message all the
+ * same. So does a bare From_ line, without sender and date, that has a header field in the next line or, where no empty line
+ * stands before it, a header in the next two: Thunderbird once wrote dates and no empty line, and now the opposite, into the
+ * same file.
  *
  * A byte order mark at the begin of the file, as programs for Windows put it there, belongs to the mbox.
  *
@@ -24,7 +25,7 @@ const LF = 0x0a
 const CR = 0x0d
 const LETTER_F = 0x46
 
-/** `>` that a quoted line may have. */
+/** A quoted line has at most so many `>`, by dialect. */
 const MAX_MARKS = { mboxrd: Infinity, mboxo: 1, none: 0 }
 
 /** A header field, or what goes on with one (RFC 5322 §2.2.3). */
@@ -39,7 +40,7 @@ export class MboxSplitter {
   #offset = 0
   #isAtStart = true
   #isAtLineStart = true
-  /** `>` of the line in hand that have gone on already: there are more than can be held. */
+  /** So many `>` of the line in hand were passed on already, because it has more than can be held. */
   #marksBefore = 0
   #isAfterBlank = true
   #hasBegun = false
@@ -110,7 +111,7 @@ export class MboxSplitter {
         this.#isAfterBlank = blankStart !== -1
         const marks = marksEnd(line, 0)
         if (marks > 0 && !isWhole && line.length - marks < FROM.length) {
-          // What is held is full of `>`: all but the last go on.
+          // The held bytes are full of `>`: all but the last are passed on.
           at += marks - 1
           this.#marksBefore += marks - 1
           break
@@ -148,8 +149,8 @@ export class MboxSplitter {
 
   /**
    * @param {Buffer} line
-   * @returns {number} lines of a header that must follow for it to begin a message although no empty line stands before it, or
-   *   although it has no date; 0 where a header would not make it begin one, or is not needed
+   * @returns {number} lines of a header that must follow for the line to begin a message although no empty line stands before it,
+   *   or although it has no date; 0 where a header would not make the line begin one, or is not needed
    */
   #headerLinesNeeded(line) {
     if (line[0] !== LETTER_F || !this.#hasBegun) return 0
@@ -176,7 +177,7 @@ export class MboxSplitter {
  * @param {Buffer} bytes
  * @param {number} start - of the line
  * @param {boolean} isLast - whether no more bytes follow
- * @returns {Buffer | null} its beginning, the whole line if it is not long; null where that has not come yet
+ * @returns {Buffer | null} the whole line, or the beginning of a long one; null where not enough of it has come yet
  */
 function lineAt(bytes, start, isLast) {
   const longest = bytes.subarray(start, start + MAX_FROM_LINE_BYTES)
@@ -196,7 +197,7 @@ function isHeaderAt(bytes, start, count, isLast) {
   const first = lineAt(bytes, start, isLast)
   if (first === null) return null
   if (!HEADER_FIELD.test(first.toString('latin1'))) return false
-  // One so long that its end is not in sight is no line of a text.
+  // A header line so long that its end is not in sight is no line of a text, which would have to be told from a header.
   if (count === 1 || first.length === MAX_FROM_LINE_BYTES) return true
   const second = lineAt(bytes, start + first.length, isLast)
   return second && HEADER_LINE.test(second.toString('latin1'))

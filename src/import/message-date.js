@@ -1,14 +1,14 @@
 /**
  * The internal date of an imported message, for IMAP's INTERNALDATE (RFC 9051 §2.3.3): when it arrived, as far as
- * anything still tells. The order: what the format has (Maildir, mbox, tar), the message's Date header, the file's
- * time, now. Dates before 1970 or after tomorrow are nobody's and count as missing.
+ * anything still tells. The order: the date that the format has (Maildir, mbox, tar), the message's Date header, the file's
+ * time, now. A date before 1970 or after tomorrow cannot be right and counts as missing.
  */
 import { parseMailDate } from '../mime/date.js'
 import { parseHeaderFields } from '../mime/header.js'
 
 /** @typedef {import('./import-item.js').ZonedDate} ZonedDate */
 
-/** Clocks and zones of honest senders are not further off. */
+/** A date may be at most so many seconds ahead: the clock and zone of an honest sender are not further off. */
 const FUTURE_SECONDS = 86_400
 
 /**

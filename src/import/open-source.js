@@ -1,5 +1,6 @@
 /**
- * Opens what the user named, by what it contains: the name's ending decides only between a message and an mbox of one.
+ * Opens the file or folder that the user named, by its content: the name's ending decides only between a message and an mbox of
+ * one message.
  */
 import { stat } from 'node:fs/promises'
 import { MailError } from '../errors.js'
@@ -16,7 +17,7 @@ import { isTarHead, openTar } from './read-tar.js'
 /** @typedef {import('./import-item.js').ImportSource} ImportSource */
 /** @typedef {import('./mbox-splitter.js').MboxQuoting} MboxQuoting */
 
-/** One tar block is enough to tell a tar, and the first line of a message or an mbox begins in it. */
+/** So many bytes tell the format: a tar has its first block in them, and a message or an mbox begins its first line. */
 const HEAD_BYTES = 1024
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Messages as loose files. They carry no date of their own that could be trusted (a copy has the day of copying): an mbox line or
- * the Date header stands first, the file's time last. A file may be packed.
+ * Messages as loose files. A file's time cannot be trusted (that of a copy is the day of copying): an mbox line or the Date
+ * header comes first, the file's time last. A file may be packed.
  */
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
@@ -42,8 +42,8 @@ export function openEmlFile(path, itemOf = emlItem) {
 }
 
 /**
- * Where there are files and none is a message, the mail is in a form that this reader does not know: that nothing came in is no
- * success.
+ * To be called where a source had no message: files that are none may be mail in a form that this reader does not know, and to
+ * import nothing of it is no success.
  *
  * @param {number} ignoredCount - files beside the messages, of which there were none
  * @throws {MailError} FORMAT_UNKNOWN
@@ -57,7 +57,7 @@ export function requireMessages(ignoredCount) {
  * @returns {Promise<ImportItem>}
  */
 export async function emlItem({ path, place, folder = [], flags = [] }) {
-  // A file that is not to be read is this message's failure, not the run's: open() tells it.
+  // A file that cannot be read is this message's failure, not the run's: open() tells it.
   const stats = await stat(path).catch(() => null)
   return {
     name: place,

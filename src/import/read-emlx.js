@@ -1,11 +1,11 @@
 /**
  * A message as Apple Mail keeps it:
  *
- *     1234              bytes of the message, in decimal
- *     From: …           so many bytes
+ *     1234              the length of the message in bytes, in decimal
+ *     From: …           the message
  *     <?xml …           a property list: flags, and when it was received
  *
- * Of messages with attachments it may keep these beside it, and `N.partial.emlx` has the rest.
+ * Apple Mail may keep the attachments of a message in files beside it, and the rest in `N.partial.emlx`.
  */
 import { constants, createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -19,7 +19,7 @@ import { dateFromMs } from './import-item.js'
 const FIRST_LINE = /^(\d{1,12})[ \t]*\r?\n/
 const FIRST_LINE_BYTES = 64
 
-/** A property list has a few hundred bytes, and what it says of flags stands in them. */
+/** At most so many bytes of a property list are read: it has a few hundred, with the flags in them. */
 const LIST_BYTES = 64 * 1024
 
 /**
@@ -27,7 +27,7 @@ const LIST_BYTES = 64 * 1024
  *
  * @type {[number, string][]}
  */
-const BITS = [
+const FLAG_BITS = [
   [1 << 0, '\\Seen'],
   [1 << 1, '\\Deleted'],
   [1 << 2, '\\Answered'],
@@ -78,10 +78,10 @@ export async function emlxItem({ path, place, folder = [] }) {
 /**
  * @param {string | Buffer} path
  * @returns {Promise<{ start: number, bytes: number, list: string, mtimeMs: number }>} `start`, `bytes`: of the message
- * @throws {Error} where it is none; and what the file system throws
+ * @throws {Error} where the file is no emlx; and what the file system throws
  */
 async function readFrame(path) {
-  // To open a named pipe would wait until somebody writes into it.
+  // Without O_NONBLOCK, opening a named pipe would wait until somebody writes into it.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const stats = await file.stat()
@@ -108,7 +108,7 @@ async function readFrame(path) {
  */
 function flagsOf(list) {
   const bits = numberOf(list, 'flags')
-  return BITS.filter(([bit]) => (bits & bit) !== 0).map(([, flag]) => flag)
+  return FLAG_BITS.filter(([bit]) => (bits & bit) !== 0).map(([, flag]) => flag)
 }
 
 /**

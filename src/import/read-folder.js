@@ -1,5 +1,5 @@
 /**
- * A folder with mail in it, at any depth. Loose messages go to the chosen mailbox; what is a mailbox there becomes one below it:
+ * A folder with mail in it, at any depth. Loose messages go to the chosen mailbox; each mailbox there becomes one below it:
  *
  *     1.eml, sub/2.eml                          NAME
  *     Inbox, Inbox.sbd/2019                     NAME/Inbox, NAME/Inbox/2019: mboxes of Thunderbird
@@ -9,10 +9,10 @@
  *     Work.mbox, Work/Old.mbox                  NAME/Work, NAME/Work/Old: as our own export writes
  *     inbox/1, lists/node/2                     NAME/inbox, NAME/lists/node: folders of MH
  *
- * Where there is nothing but Maildirs (as mbsync keeps an account), they are those of one without messages of its own. Beside
- * other mail they are reported, for they are read in another way.
+ * Where there is nothing but Maildirs (as mbsync keeps an account), the folder is read as a Maildir without messages of its own.
+ * Beside other mail, Maildirs are reported, for they are read in another way.
  *
- * Links to folders are not followed, so that a loop of them cannot be endless. One that leads out of the folder is reported.
+ * Links to folders are not followed, because they may form a loop. One that leads out of the folder is reported.
  */
 import { realpath, stat } from 'node:fs/promises'
 import { basename, sep } from 'node:path'
@@ -42,17 +42,17 @@ import {
  * @typedef {object} FoundFile
  * @property {string | Buffer} path
  * @property {string} place - relative to the source
- * @property {unknown} [error] - what kept it, or a folder, from being read
- * @property {boolean} [isFolder] - whether that is a folder, or a link to one
+ * @property {unknown} [error] - why the file, or a folder, could not be read
+ * @property {boolean} [isFolder] - whether the place is a folder, or a link to one
  *
  * @typedef {FoundFile & { kind: 'eml' | 'emlx' | 'mbox' | 'mh' | 'unreadable', bytes: number }} MailFile - 0 bytes where nobody has
  *   asked for them
  */
 
-/** Ending of a folder that stands for a mailbox. */
+/** Endings of a folder that stands for a mailbox. */
 const FOLDER_ENDING = /\.(sbd|mbox)$/i
 
-/** What Thunderbird keeps of an mbox beside it. */
+/** The index that Thunderbird keeps beside an mbox. */
 const INDEX = /\.msf$/i
 
 /**
@@ -63,12 +63,12 @@ const INDEX = /\.msf$/i
  */
 export async function openFolder(path, { quoting }) {
   const { files, ignoredCount, maildirs } = await findMail(path)
-  // Folders that cannot be read are reported by openMaildir itself.
+  // openMaildir reports folders that cannot be read by itself.
   const isAllMaildirs = files.every(({ isFolder }) => isFolder === true)
   if (isAllMaildirs && maildirs.length > 0) return await openMaildir(path)
   const error = new Error('a Maildir beside other mail; import it by itself')
   for (const place of maildirs) files.push({ path, place, error, kind: 'unreadable', bytes: 0 })
-  // In an mbox there is any number of messages.
+  // Progress is counted in bytes where there is an mbox, which may have any number of messages.
   const countsBytes = files.some(({ kind }) => kind === 'mbox')
   if (countsBytes) await addSizes(files)
   const mh = new MhReader()
@@ -125,7 +125,7 @@ async function itemOf({ kind, error, ...file }, mh) {
 async function storedWith({ path, place }) {
   const folders = place.split('/').slice(0, -1)
   if (!/^(cur|new)$/.test(folders.pop() ?? '')) return { folder: [], flags: [] }
-  // One that cannot be read tells so when it is its turn.
+  // A file that cannot be read fails at its turn.
   const head = await readHead(path, HEADER_LOOK_BYTES).catch(() => Buffer.alloc(0))
   return {
     folder: folders.map((name) => levelOf(name, FOLDER_ENDING)),
@@ -137,7 +137,7 @@ async function storedWith({ path, place }) {
  * @param {string} root
  * @returns {Promise<{ files: MailFile[], ignoredCount: number, maildirs: string[] }>} in the order of their places; `maildirs`:
  *   places of the outermost
- * @throws what the file system throws, where it is about the root itself
+ * @throws what the file system throws about the root itself
  */
 async function findMail(root) {
   /** @type {MailFile[]} */
@@ -157,7 +157,7 @@ async function findMail(root) {
   }
   for (const file of files) {
     if (file.kind !== 'mbox' || !mhFolders.has(folderOf(file.place))) continue
-    // What cannot be read tells so when it is its turn.
+    // A file that cannot be read fails at its turn.
     if (await isMhMessageOfMbox(file).catch(() => false)) file.kind = 'mh'
   }
   files.sort((left, right) => comparePlaces(left.place, right.place))
@@ -187,7 +187,7 @@ async function addSizes(files) {
 }
 
 /**
- * @param {FoundFile} file - whose error is set where it turns out that it cannot be read
+ * @param {FoundFile} file - gets an `error` where it turns out that it cannot be read
  * @param {string} realRoot - of the folder that is imported
  * @returns {Promise<MailFile['kind'] | 'maildir' | 'empty' | 'other'>} `maildir`: a message of one; `empty`: what stands for a
  *   mailbox without messages, or belongs to one
@@ -199,7 +199,7 @@ async function kindOf(file, realRoot) {
   if (isMaildirPlace(file.place)) return 'maildir'
   const stats = await statIfThere(file.path)
   if (stats?.isDirectory()) {
-    // A link to a folder within the source, whose mail comes in anyway. That folder may have gone since.
+    // A link to a folder within the source is passed over: that folder's mail comes in anyway. The folder may have gone since.
     const target = await realpath(file.path).catch(() => '')
     if (`${target}${sep}`.startsWith(`${realRoot}${sep}`)) return 'other'
     file.error = linkError()
@@ -213,7 +213,7 @@ async function kindOf(file, realRoot) {
     if (isMboxHead(file.place, head)) return 'mbox'
     return isMhHead(file.place, head) ? 'mh' : 'other'
   } catch (error) {
-    // There may be mail in a file that nobody lets us read; one that is packed otherwise, or badly, is taken for something else.
+    // A file that we may not read may have mail in it; one that is packed otherwise, or badly, is taken for something else.
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EACCES') return 'other'
     file.error = error
     return 'unreadable'
@@ -252,14 +252,14 @@ const appleLevelsOf = (place) =>
     .map((name) => levelOf(name, FOLDER_ENDING))
 
 /**
- * @param {string} name - of a file or folder; what Thunderbird keeps of an IMAP account is in modified UTF-7
+ * @param {string} name - of a file or folder; in modified UTF-7 where Thunderbird keeps an IMAP account
  * @param {RegExp} ending
  * @returns {string}
  */
 function levelOf(name, ending) {
   const level = name.replace(ending, '') || name
   const read = /^[ -~]*$/.test(level) ? decodeUtf7(level) : null
-  // `Tom&Tim-2019` is no encoder's work; `&APw-&AN8-` is one's that takes each letter by itself.
+  // `Tom&Tim-2019` was written by no encoder; `&APw-&AN8-` was, by one that encodes each letter by itself.
   return read !== null && isExactUtf7(level) ? read : level
 }
 
@@ -267,7 +267,7 @@ function levelOf(name, ending) {
  * @param {string | Buffer} folder
  * @param {string} place - of the folder, '' for the source itself
  * @returns {Promise<FoundFile[]>} at any depth
- * @throws what the file system throws, where it is the source itself
+ * @throws what the file system throws about the source itself
  */
 async function listFiles(folder, place) {
   const files = []
@@ -278,7 +278,7 @@ async function listFiles(folder, place) {
       const found = await listFiles(path, below).catch((error) => [
         { path, place: below, error, isFolder: true }
       ])
-      // Not spread over the arguments of a call: there may be any number.
+      // Not spread over the arguments of one call, which takes a limited number.
       for (const file of found) files.push(file)
     }
   }

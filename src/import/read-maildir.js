@@ -7,8 +7,8 @@
  * The date: delivery writes the same second into the name and into the file's time; an IMAP server that files an older
  * message sets the file's time back; a copy has a later one. So the earlier of the two is the message's.
  *
- * Mail programs may be at work there: a file that has another name by the time it is its turn, for its flags have changed or it
- * has gone from `new` to `cur`, is found again, and one that is gone is no message any more.
+ * Mail programs may be at work there: a file that has another name at its turn, because its flags have changed or it has gone
+ * from `new` to `cur`, is found again, and one that is gone is no message any more.
  */
 import { lstat, readFile, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
@@ -41,13 +41,13 @@ import { MBOX_ENDING } from './read-mbox.js'
  * @property {number} ignoredCount - files that lie in no Maildir
  */
 
-/** Where messages are. */
-const PARTS = ['cur', 'new']
+/** The folders of a Maildir that messages are in. */
+const MESSAGE_FOLDERS = ['cur', 'new']
 
-/** What makes a Maildir; folders of other names are mailboxes. */
-const OWN_FOLDERS = [...PARTS, 'tmp']
+/** The folders that make a Maildir; folders of other names are mailboxes. */
+const OWN_FOLDERS = [...MESSAGE_FOLDERS, 'tmp']
 
-/** How files are named there: by the second of the delivery, or with flags. */
+/** The name of a message's file: it begins with the second of the delivery, or has flags. */
 const MESSAGE_NAME = /^\d{9,11}\.|[:;!]2,/
 
 /**
@@ -62,10 +62,10 @@ const isExported = (name) => isEmlName(name) || MBOX_ENDING.test(name)
  */
 export function isMaildirPlace(place) {
   const [part = '', name = ''] = place.split('/').slice(-2)
-  return PARTS.includes(part) && MESSAGE_NAME.test(name) && !isExported(name)
+  return MESSAGE_FOLDERS.includes(part) && MESSAGE_NAME.test(name) && !isExported(name)
 }
 
-/** What the flags stand behind. */
+/** The mark that the flags stand behind. */
 const FLAGS_AT = /[:;!]2,/
 
 /** @type {Record<string, string>} */
@@ -85,7 +85,7 @@ const FLAG_LETTERS = {
  * @throws what the file system throws
  */
 export async function isMaildir(path) {
-  const parts = (await readEntries(path)).filter(({ name }) => PARTS.includes(name))
+  const parts = (await readEntries(path)).filter(({ name }) => MESSAGE_FOLDERS.includes(name))
   /** @type {string[]} */
   const places = []
   let hasFolders = false
@@ -95,7 +95,7 @@ export async function isMaildir(path) {
       else if (!name.startsWith('.')) places.push(`${part.name}/${name}`)
     }
   }
-  if (parts.length < PARTS.length) return places.some(isMaildirPlace)
+  if (parts.length < MESSAGE_FOLDERS.length) return places.some(isMaildirPlace)
   return places.length === 0 ? !hasFolders : places.some((place) => !isExported(place))
 }
 
@@ -171,23 +171,24 @@ async function statIfThere(path) {
     return await stat(path)
   } catch (error) {
     const isGone = /** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT'
-    // A link to nowhere is there.
+    // A link that leads nowhere is not gone.
     return isGone && !(await lstat(path).catch(() => null)) ? null : undefined
   }
 }
 
 /**
- * The name changes with the flags, and `new` becomes `cur` at the first look: only the part before the colon stays.
+ * A file's name changes with the flags, and its folder from `new` to `cur` at the first look: only the part before the colon
+ * stays.
  *
  * @param {string} name - of a file
  * @returns {string}
  */
 const uniqueOf = (name) => name.split(FLAGS_AT, 1)[0] ?? name
 
-/** How the files of one Maildir are called now: read when one is not where it was, and again when it is not there either. */
+/** The present names of the files of one Maildir: read when a file is not where it was, and again when it is not there either. */
 class NamesNow {
   #root
-  /** @type {Map<string, FolderEntry>} those that nobody has been told of since */
+  /** @type {Map<string, FolderEntry>} by unique part: the files that `find` has not given since */
   #entries = new Map()
 
   /** @param {string | Buffer} root */
@@ -197,7 +198,7 @@ class NamesNow {
 
   /**
    * @param {string} unique
-   * @returns {Promise<FolderEntry | undefined>} of the file; undefined where there is none any more
+   * @returns {Promise<FolderEntry | undefined>} the file as it is called now; undefined where it is gone
    */
   async find(unique) {
     if (!this.#entries.has(unique)) await this.#read()
@@ -213,7 +214,7 @@ class NamesNow {
       for (const entry of await readEntries(path).catch(() => []))
         entries.set(uniqueOf(entry.name), entry)
     }
-    // Replaced as a whole: other files that are read ahead may be looked for meanwhile.
+    // Replaced as a whole: meanwhile, other files that are read ahead may be looked for.
     this.#entries = entries
   }
 }
@@ -221,7 +222,7 @@ class NamesNow {
 /**
  * @param {string} unique - `seconds.rest`
  * @param {number | undefined} mtimeMs
- * @returns {number} 0 when neither is known
+ * @returns {number} the earlier of the two times; 0 when neither is known
  */
 function earliestMs(unique, mtimeMs) {
   const nameMs = Number(/^(\d{8,11})\./.exec(unique)?.[1] ?? 0) * 1000
@@ -243,7 +244,7 @@ function flagsOf(letters, keywords) {
 /**
  * @param {string} root
  * @returns {Promise<Listing>} of the Maildir itself, then of its subfolders by name
- * @throws what the file system throws, where it is about the Maildir itself
+ * @throws what the file system throws about the Maildir itself
  */
 async function listMaildir(root) {
   /** @type {Listing} */
@@ -273,7 +274,7 @@ async function listFolder(path, { place, folder }, listing) {
     }
   }
   for (const file of files.sort(byName)) listing.files.push(file)
-  // Beside `cur` and `new` there are files of mail programs.
+  // Files beside `cur` and `new` are those of mail programs, and are not counted.
   if (parts.length === 0) listing.ignoredCount += entries.filter((entry) => !entry.isFolder).length
   for (const { name, path: linkPath, isLink } of entries) {
     if (!isLink || OWN_FOLDERS.includes(name)) continue
@@ -295,7 +296,7 @@ async function listFolder(path, { place, folder }, listing) {
  */
 const partsOf = (entries) =>
   entries
-    .filter(({ name }) => PARTS.includes(name))
+    .filter(({ name }) => MESSAGE_FOLDERS.includes(name))
     .sort(byName)
     .reverse()
 
@@ -317,7 +318,7 @@ function levelsOf(name) {
 
 /**
  * @param {string} part
- * @returns {string} as it stands when it is no modified UTF-7
+ * @returns {string} the decoded part; the part as it stands when it is no modified UTF-7
  */
 function decodePart(part) {
   try {

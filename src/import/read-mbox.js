@@ -17,7 +17,7 @@ import { MboxSplitter } from './mbox-splitter.js'
 /** @typedef {import('./mbox-splitter.js').MboxPiece} MboxPiece */
 /** @typedef {import('./mbox-splitter.js').MboxQuoting} MboxQuoting */
 
-/** Flags stand in the header; one longer than this is looked at only so far. */
+/** The header, in which the flags stand, is looked at for at most so many bytes. */
 export const HEADER_LOOK_BYTES = 64 * 1024
 
 /** Ending of an mbox, packed or not. */
@@ -29,7 +29,7 @@ export const MBOX_ENDING = /\.mbox(\.gz|\.zst)?$/i
  */
 export const isMboxName = (place) => MBOX_ENDING.test(place) || /(^|\/)mbox$/.test(place)
 
-/** The first line of an mbox ends in it, and so does the one behind it. */
+/** So many bytes hold the first two lines of an mbox. */
 export const MBOX_HEAD_BYTES = 1024
 
 /**
@@ -45,11 +45,11 @@ export function isMboxHead(place, bytes) {
   return isDated || (isBareFromLine(line) && HEADER_FIELD.test(next)) || isMboxName(place)
 }
 
-/** The longest end of a header, `\n\r\n`. */
+/** A header ends with at most so many bytes: `\n\r\n`. */
 const HEADER_END_BYTES = 3
 
 /**
- * The first message of mboxes of UW IMAP, Alpine and Dovecot, in which they keep the folder's own data: none of them shows it.
+ * Tells the first message of an mbox in which UW IMAP, Alpine and Dovecot keep the folder's own data: none of them shows it.
  */
 const FOLDER_DATA = [
   /^X-IMAP: *\d+ +\d+/im,
@@ -147,9 +147,9 @@ class PieceReader {
   }
 
   /**
-   * Goes to the next message, past what is left of the one before.
+   * Goes to the next message, past the rest of the one before.
    *
-   * @param {(bytes: Buffer) => void} onBytes - sees what is skipped
+   * @param {(bytes: Buffer) => void} onBytes - is given the skipped bytes
    * @returns {Promise<Extract<MboxPiece, { kind: 'from' }> | null>} null at the end
    */
   async nextFromLine(onBytes) {
@@ -176,7 +176,7 @@ class PieceReader {
       this.#at++
       taken.push(piece.bytes)
       size += piece.bytes.length
-      // A header of lines that are quoted is thousands of pieces: none is looked through twice.
+      // A header of quoted lines comes in thousands of pieces: none is looked through twice.
       const fresh = Buffer.concat([last, piece.bytes])
       if (headerLength(fresh) !== -1) break
       last = fresh.subarray(-HEADER_END_BYTES + 1)
@@ -185,7 +185,7 @@ class PieceReader {
   }
 
   /**
-   * @param {Buffer[]} head - what was taken of it already
+   * @param {Buffer[]} head - the pieces that were taken of the message already
    * @returns {AsyncGenerator<Buffer>}
    */
   async *readMessage(head) {
@@ -200,7 +200,7 @@ class PieceReader {
 
   /**
    * @returns {Promise<MboxPiece | null>}
-   * @throws what reading the file has thrown, again and again: after the message, the whole file must fail
+   * @throws what reading the file has thrown, at every call: after the message, the whole file must fail
    */
   async #peek() {
     while (this.#at === this.#queue.length) {

@@ -16,21 +16,21 @@ import { emlItem } from './read-eml.js'
 
 /** @typedef {{ unseen: Sequence, replied: Sequence, flagged: Sequence }} Sequences */
 
-/** How a message is called; one that was deleted has a comma or a # in front. */
+/** The place of a message: its name is a number; that of a deleted one has a comma or a # in front. */
 const MESSAGE_NAME = /(^|\/)[1-9]\d*$/
 
-/** What mail programs keep beside the messages. */
+/** Files that mail programs keep beside the messages. */
 const INDEX = /(^|\/)\.(mh_sequences|xmhcache|overview|marks|(claws|sylpheed)_\w+)$/
 
-/** A line that goes on with the one before. */
+/** A line end behind which the next line goes on with this one. */
 const FOLD = /\r?\n[ \t]+/g
 
 const SEQUENCES = Buffer.from('.mh_sequences')
 
-/** Each second of a million messages; more of the file is not read. */
+/** At most so many bytes of `.mh_sequences` are read: enough to list each second of a million messages. */
 const MAX_SEQUENCES_BYTES = 4 * 1024 * 1024
 
-/** No message has a higher number. */
+/** A message has at most this number. */
 const MAX_NUMBER = 2 ** 32 - 1
 
 const SLASH = 0x2f
@@ -54,10 +54,10 @@ export function isMhHead(place, bytes) {
 }
 
 /**
- * procmail leaves the From_ line in front of what it delivers here. But an mbox may be called by a number as well, for instance
- * by a year.
+ * procmail leaves the From_ line in front of the messages that it delivers into MH. But an mbox may have a number as its name as
+ * well, for instance a year.
  *
- * @param {{ path: string | Buffer, place: string }} file - an mbox beside messages, or beside what belongs to them
+ * @param {{ path: string | Buffer, place: string }} file - an mbox beside messages, or beside an index of MH
  * @returns {Promise<boolean>} whether it is one of the messages: it is called as they are, and nothing else is in it
  * @throws what the file system throws
  */
@@ -105,10 +105,10 @@ class Sequence {
   }
 }
 
-/** The messages of one source. */
+/** Reads the messages of one source. */
 export class MhReader {
   /**
-   * By folder.
+   * The sequences by folder.
    *
    * @type {Map<string, Promise<Sequences | null>>}
    */
@@ -125,7 +125,7 @@ export class MhReader {
     const sequences = this.#sequences.get(key) ?? readSequences(path)
     this.#sequences.set(key, sequences)
     const item = await emlItem({ path, place, folder, flags: flagsOf(number, await sequences) })
-    // A folder that is packed or sorted numbers its messages anew.
+    // The place tells nothing for long: packing or sorting a folder numbers its messages anew.
     return { ...item, importKeyParts: null }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A tar archive of `.eml` files, packed or not, read in one pass. Mail of other forms beside them is reported: unpacked it
- * can be read. The archive's time of a member is its date, unless it is zero, as archives made to be reproducible have it.
+ * A tar archive of `.eml` files, packed or not, read in one pass. Mail of other forms beside them is reported: once it is
+ * unpacked, it can be read. A message's date is the time of its member, unless that is zero, as in reproducible archives.
  */
 import { basename } from 'node:path'
 import { extract } from 'tar-stream'
@@ -53,7 +53,7 @@ export async function openTar(path) {
       return bytes.bytesRead
     },
     async *items() {
-      // Without the names of owners, as the oldest tar writes it.
+      // Takes archives of the oldest tar too, which have no names of owners.
       const archive = extract(/** @type {object} */ ({ allowUnknownFormat: true }))
       const feeding = feed(bytes.chunks, archive)
       let hasMessages = false
@@ -73,7 +73,7 @@ export async function openTar(path) {
         }
         if (otherMail > 0) {
           const left = new Error(`${otherMail} files with mail that are no .eml: unpack it first`)
-          // Without any message the archive itself has failed.
+          // An archive without any message has failed as a whole.
           if (!hasMessages) throw left
           yield unreadableItem(source.name, left)
         } else if (!hasMessages) requireMessages(source.ignoredCount)
@@ -89,7 +89,7 @@ export async function openTar(path) {
 
 /**
  * @param {import('tar-stream').Header} member
- * @param {AsyncIterator<Buffer>} bytes - of it, which are read as far as need be
+ * @param {AsyncIterator<Buffer>} bytes - of the member, read as far as need be
  * @returns {Promise<boolean>} whether it is mail that would be read in a folder: by its name, or by how it begins
  */
 async function isOtherMail({ name, type, size }, bytes) {
@@ -150,7 +150,7 @@ function obstacleOf({ type, pax }) {
 }
 
 /**
- * Writes the file into the archive's reader at its pace; what breaks here breaks the reader, whose consumer is told.
+ * Writes the file into the archive's reader at the reader's pace; an error here destroys the reader, whose consumer is told.
  *
  * @param {AsyncIterable<Buffer>} chunks
  * @param {import('tar-stream').Extract} archive

@@ -1,21 +1,21 @@
 /**
  * Unpacks zstd (RFC 8878 §3): any number of frames one after another, as `zstd >>`, pzstd and tar with several threads leave
- * them, and skippable frames between. The decoder of Node ends without a word behind the first frame that ends within a
- * chunk, so the rest of that chunk goes to a new decoder.
+ * them, and skippable frames between. Node's decoder ends silently behind the first frame that ends within a chunk, so the
+ * rest of that chunk goes to a new decoder.
  */
 import { createZstdDecompress } from 'node:zlib'
 
 /** @type {Buffer} */
-const NOTHING = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 
 /**
  * @param {AsyncIterable<Buffer>} packed
  * @returns {AsyncGenerator<Buffer>}
- * @throws what the decoder throws at what is no frame, or no whole one
+ * @throws what the decoder throws at bytes that are no frame, or no whole one
  */
 export async function* unpackZstd(packed) {
   const input = packed[Symbol.asyncIterator]()
-  let rest = NOTHING
+  let rest = NO_BYTES
   do {
     const decoder = createZstdDecompress()
     const feeding = feed(decoder, rest, input)
@@ -29,7 +29,7 @@ export async function* unpackZstd(packed) {
 }
 
 /**
- * Writes into a decoder at its pace; what breaks here breaks the decoder, whose consumer is told.
+ * Writes into a decoder at the decoder's pace; an error here destroys the decoder, whose consumer is told.
  *
  * @param {import('node:zlib').ZstdDecompress} decoder
  * @param {Buffer} first - written before the input
@@ -58,5 +58,5 @@ async function feed(decoder, first, input) {
   } catch (error) {
     decoder.destroy(/** @type {Error} */ (error))
   }
-  return NOTHING
+  return NO_BYTES
 }

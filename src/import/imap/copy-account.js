@@ -1,6 +1,6 @@
 /**
  * Copies a whole account from another IMAP server: some folders at once over a few connections. A folder that fails is
- * reported and the others go on; what concerns the account (full, damaged, the source out of reach) ends the run.
+ * reported and the others go on; trouble with the account (full, damaged, the source out of reach) ends the run.
  */
 import PQueue from 'p-queue'
 import { MailError } from '../../errors.js'
@@ -13,17 +13,17 @@ import { isConnectionTrouble } from './source-pool.js'
  * @typedef {import('./copy-folder.js').FolderReport} FolderReport
  * @typedef {import('./plan-folders.js').PlannedFolder} PlannedFolder
  *
- * @typedef {object} CopyObserver - each may be left out
+ * @typedef {object} CopyObserver - each function may be left out
  * @property {(plan: readonly PlannedFolder[]) => void} [onPlan]
- * @property {(folder: string) => void} [onEmptyExclude] - which was to be left out, and is not there
+ * @property {(folder: string) => void} [onEmptyExclude] - `folder`: to be left out, but not at the source
  * @property {(mailbox: string, progress: { done: number, total: number }) => void} [onProgress] - of one folder
- * @property {(mailbox: string, report: FolderReport) => void} [onFolder] - it is done
+ * @property {(mailbox: string, report: FolderReport) => void} [onFolder] - the folder is done
  * @property {(failure: { mailbox: string, uid: number | null, error: unknown }) => void} [onFailure] - of a message, or of
  *   a folder
  *
  * @typedef {object} AccountReport
  * @property {number} folders
- * @property {number} foldersWithUids - mailboxes that pass for the source's
+ * @property {number} foldersWithUids - mailboxes that have the source's UIDs and UIDVALIDITY
  * @property {number} copied
  * @property {number} skipped
  * @property {number} flagged
@@ -53,7 +53,7 @@ export const emptyReport = () => ({
  * @param {ExpungeRule} [request.expunge]
  * @param {AbortSignal} [request.signal] - ends the run after the messages in hand
  * @param {CopyObserver} [request.observer]
- * @param {AccountReport} [request.report] - grows, and tells what was done also where the run ends early
+ * @param {AccountReport} [request.report] - grows, so it tells what was done even where the run ends early
  * @returns {Promise<AccountReport>} that report
  * @throws what ends the run
  */

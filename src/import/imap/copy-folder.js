@@ -2,8 +2,8 @@
  * Copies one folder of the source, or what has changed in it since an earlier run.
  *
  * Invariants: a message is stored in the same transaction as its key, so a run that is killed anywhere repeats nothing
- * and leaves nothing out; messages are stored in the order of their UIDs; the folder counts as finished only when every
- * UID that it had at the beginning was looked at.
+ * and leaves nothing out; messages are stored in the order of their UIDs; the folder counts as finished only when the run
+ * has looked at every UID that the folder had at its beginning.
  */
 import { MailError } from '../../errors.js'
 import { mapAhead } from '../../support/map-ahead.js'
@@ -24,8 +24,8 @@ import { slices, toUidSet } from './uid-ranges.js'
  * @typedef {import('./source-connection.js').SourceMessage} SourceMessage
  * @typedef {import('./source-pool.js').SourcePool} SourcePool
  *
- * @typedef {'safe' | 'always' | 'never'} ExpungeRule - whether what is gone there goes here: `safe` leaves a folder alone
- *   that has lost most of its messages
+ * @typedef {'safe' | 'always' | 'never'} ExpungeRule - whether messages that are gone at the source are expunged here: `safe`
+ *   spares those of a folder that has lost most of its messages
  *
  * @typedef {object} FolderReport
  * @property {number} copied
@@ -34,7 +34,7 @@ import { slices, toUidSet } from './uid-ranges.js'
  * @property {number} expunged - gone there since, and here now
  * @property {number} kept - gone there, and left here
  * @property {number} failed
- * @property {boolean} keepsUids - the mailbox passes for the source's: clients keep what they have
+ * @property {boolean} keepsUids - the mailbox has the source's UIDs and UIDVALIDITY: clients keep what they have
  *
  * @typedef {object} FolderCopy
  * @property {AccountStore} store
@@ -49,20 +49,20 @@ import { slices, toUidSet } from './uid-ranges.js'
  * @property {(failure: { uid: number | null, error: unknown }) => void} onFailure - `uid`: null where it is the folder's
  */
 
-/** Messages that are described by one command. */
-const DESCRIBED = 500
+/** One command asks for the description of at most so many messages. */
+const DESCRIBED_AT_ONCE = 500
 
-/** Messages and bytes that are fetched by one command and stored by one transaction. */
+/** At most so many messages and bytes are fetched by one command and stored by one transaction. */
 const BATCH_MESSAGES = 100
 const BATCH_BYTES = 2 * 1024 * 1024
 
-/** Tries to get a list of all messages that a folder has: while it is being read, some may go. */
-const LISTED_TIMES = 3
+/** The messages of a folder are listed at most so many times: a list lacks some where messages go while it is read. */
+const MAX_LISTINGS = 3
 
-/** Fewer messages than these may always go. */
-const SAFE_TO_EXPUNGE = 50
+/** At most so many messages are expunged even under the rule `safe`, however few stay. */
+const MAX_SAFE_EXPUNGES = 50
 
-/** A mod-sequence beyond this is no safe integer with room above it. */
+/** A mod-sequence up to this fits a safe integer, with room above it. */
 const MAX_MODSEQ = 2n ** 52n
 
 /** @returns {FolderReport} of a folder that nothing was done about yet */
@@ -95,7 +95,7 @@ export async function copyFolder(copy) {
   }
   tell()
   report.flagged = await bringFlags(copy, { target, known, opened, isFinished })
-  // What is not on a list that is short may be there all the same.
+  // A UID that is not on an incomplete list may be there all the same.
   if (missing > 0) report.kept = gone.length
   else await bringExpunges(copy, { target, gone, knownCount: known.length + gone.length, report })
   const taken = isRenumbered ? new Set(known.map(({ rowId }) => rowId)) : null
@@ -123,19 +123,19 @@ export async function copyFolder(copy) {
  */
 async function listFolder(connection, path) {
   for (let time = 1; ; time++) {
-    // The state first: what comes in between is seen twice rather than not at all.
+    // The folder's state is asked for before its list: a message that comes in between is seen twice rather than not at all.
     const opened = await connection.open(path, { isFresh: true })
     const uids = await connection.listUids()
-    if (uids.length >= opened.messages || time === LISTED_TIMES) return { opened, uids }
+    if (uids.length >= opened.messages || time === MAX_LISTINGS) return { opened, uids }
   }
 }
 
 /**
- * Another connection may find another folder in its place: UIDs would mean other messages.
+ * Opens the folder on another connection, which may find another folder in its place, where UIDs mean other messages.
  *
  * @param {SourceConnection} connection
  * @param {string} path
- * @param {OpenedSource} opened - what it was at the beginning
+ * @param {OpenedSource} opened - the folder's state at the beginning
  * @throws {MailError} BUSY
  */
 async function openSame(connection, path, opened) {
@@ -207,7 +207,7 @@ async function bringFlags({ pool, planned }, { target, known, opened, isFinished
     return await applyFlagChanges(target, known, await read('1:*', sourceModSeq))
   }
   let count = 0
-  for (const page of slices(known, DESCRIBED)) {
+  for (const page of slices(known, DESCRIBED_AT_ONCE)) {
     const flagsNow = await read(toUidSet(page.map(({ uid }) => uid)), null)
     count += await applyFlagChanges(target, page, flagsNow)
   }
@@ -220,7 +220,7 @@ async function bringFlags({ pool, planned }, { target, known, opened, isFinished
  */
 async function bringExpunges({ expunge }, { target, gone, knownCount, report }) {
   if (gone.length === 0) return
-  const isMost = gone.length > SAFE_TO_EXPUNGE && gone.length * 2 > knownCount
+  const isMost = gone.length > MAX_SAFE_EXPUNGES && gone.length * 2 > knownCount
   if (expunge === 'never' || (expunge === 'safe' && isMost)) report.kept = gone.length
   else report.expunged = await expungeGone(target, gone)
 }
@@ -267,7 +267,7 @@ async function copyFresh(copy, { target, opened, fresh, report, tell }) {
 async function stillThere({ pool, planned }, { uidValidity }, uids) {
   if (uids.length === 0) return []
   const now = await pool.run(planned.path, async (connection) => {
-    // Opened anew: an older view may have what is gone.
+    // Opened anew: an older view may still have messages that are gone.
     const opened = await connection.open(planned.path, { isFresh: true })
     return opened.uidValidity === uidValidity ? await connection.listUids() : []
   })
@@ -276,12 +276,12 @@ async function stillThere({ pool, planned }, { uidValidity }, uids) {
 }
 
 /**
- * One message that the server cannot read spoils the answer for all: they are asked for in halves, down to that one.
+ * One message that the server cannot read spoils the answer for all: they are asked for in halves, down to this message.
  *
  * @param {SourceConnection} connection - with the folder open
  * @param {readonly number[]} uids - ascending
  * @returns {Promise<SourceMessage[]>} those that the server describes
- * @throws what it answers where it describes none of several
+ * @throws what the source answers where it describes none of several
  */
 async function describeAll(connection, uids) {
   try {
@@ -315,7 +315,7 @@ async function describeAll(connection, uids) {
  * @returns {AsyncGenerator<SourceMessage[]>}
  */
 async function* batches({ pool, planned, signal }, { opened, fresh, undescribed }) {
-  for (const uids of slices(fresh, DESCRIBED)) {
+  for (const uids of slices(fresh, DESCRIBED_AT_ONCE)) {
     const messages = await pool.run(planned.path, async (connection) => {
       await openSame(connection, planned.path, opened)
       return await describeAll(connection, uids)

@@ -1,5 +1,5 @@
 /**
- * Takes some messages from the source into the encrypted file, as contents that no mailbox refers to yet.
+ * Fetches some messages from the source into the encrypted file, as contents that no mailbox refers to yet.
  */
 import { isMailError, MailError } from '../../errors.js'
 import { NOT_GIVEN } from './source-connection.js'
@@ -17,7 +17,7 @@ import { toUidSet } from './uid-ranges.js'
  * @property {{ uid: number, error: unknown }[]} failures
  */
 
-/** A larger message is asked for in windows, so that it never lies in memory as a whole. */
+/** A message of more bytes is asked for in windows, so that it never lies in memory as a whole. */
 export const LARGE_BYTES = 1024 * 1024
 
 /**
@@ -48,7 +48,7 @@ export async function fetchBatch({ store, connection, messages }) {
     await readTogether(connection, messages, keep)
   }
   for (const { uid } of await missingOf(connection, messages, batch)) {
-    // Once more alone: the server's answer is then about this message.
+    // Asked for once more, alone: the server's answer is then about this message.
     await refusable(batch, { connection, uid }, async () => {
       for await (const { bytes } of connection.readWhole(String(uid))) await keep(uid, one(bytes))
       if (!batch.contents.has(uid) && !batch.failures.some((failure) => failure.uid === uid)) {
@@ -101,7 +101,7 @@ async function refusable({ failures }, { connection, uid }, work) {
   } catch (error) {
     if (error instanceof MailError || isConnectionTrouble(error)) throw error
     const [isThere] = await connection.describe(String(uid))
-    // One that somebody has deleted meanwhile is no failure.
+    // A message that somebody has deleted meanwhile is no failure.
     if (isThere) failures.push({ uid, error })
   }
 }

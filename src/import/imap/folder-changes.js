@@ -1,6 +1,6 @@
 /**
- * What has changed at the source since an earlier run: flags, and messages that are gone. The source's changes are
- * brought here, flag by flag; what was changed here alone stays.
+ * Applies what has changed at the source since an earlier run: flags, and messages that are gone. The source's changes are
+ * brought here, flag by flag; changes that were made here alone stay.
  */
 import { isMailError } from '../../errors.js'
 import { placeOfRow } from '../../store/moving-in/moving-in.js'
@@ -23,7 +23,7 @@ import { flagsText, keepableFlags, systemFlags } from './source-flags.js'
 /**
  * @param {Target} target
  * @param {readonly KnownMessage[]} known - of messages that are still at the source
- * @param {ReadonlyMap<number, string[]>} flagsNow - at the source, by UID; those that are missing have not changed
+ * @param {ReadonlyMap<number, string[]>} flagsNow - at the source, by UID; messages that are missing have not changed
  * @returns {Promise<number>} messages whose flags have changed there
  */
 export async function applyFlagChanges({ store, folder, mailboxName }, known, flagsNow) {
@@ -60,7 +60,7 @@ export async function applyFlagChanges({ store, folder, mailboxName }, known, fl
 }
 
 /**
- * Deletes here what is gone there. A crash in between leaves \Deleted, and the next run does the rest.
+ * Expunges the messages that are gone at the source. A crash in between leaves \Deleted, and the next run does the rest.
  *
  * @param {Target} target
  * @param {readonly KnownMessage[]} gone
@@ -114,7 +114,7 @@ async function addFlags(store, view, uids, flags) {
     await store.changeFlags({ view, uids, action: 'add', flags })
   } catch (error) {
     if (!isMailError(error, 'LIMIT')) throw error
-    // No keyword is free any more.
+    // The mailbox can hold no further keyword: the system flags are set without the keywords.
     await store.changeFlags({ view, uids, action: 'add', flags: systemFlags(flags) })
   }
 }

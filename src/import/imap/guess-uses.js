@@ -1,6 +1,6 @@
 /**
- * What folders of the source are for, where the server does not say so (RFC 6154): told by their names, in whatever language. One
- * that lies deeper, as `2019/Sent`, is mail that was put away, and nothing more is to be filed there.
+ * Guesses the uses of the source's folders by their names, in whatever language, where the server does not tell them (RFC 6154).
+ * A folder that lies deeper, as `2019/Sent`, holds mail that was put away, and no more is to be filed there.
  */
 import { specialUse } from 'imapflow/lib/special-use.js'
 

@@ -1,5 +1,5 @@
 /**
- * Which mailbox each folder of the source goes to.
+ * Plans to which mailbox each folder of the source goes.
  */
 import { composed } from '../../support/composed.js'
 
@@ -14,12 +14,12 @@ import { composed } from '../../support/composed.js'
  * @property {number} messages - at the source
  */
 
-/** The uses that mailboxes have here; others (`\All`, `\Flagged`) are views of the source's own making. */
-const USES = new Set(['\\Archive', '\\Drafts', '\\Junk', '\\Sent', '\\Trash'])
+/** The uses that mailboxes can have here; folders of others (`\All`, `\Flagged`) are views of the source's own making. */
+const KEPT_USES = new Set(['\\Archive', '\\Drafts', '\\Junk', '\\Sent', '\\Trash'])
 
-/** What a level of a name cannot hold here: our delimiter, and control characters. */
+/** Characters that a level of a name cannot have here: our delimiter, and control characters. */
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
-const IMPOSSIBLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029/]/g
+const IMPOSSIBLE_CHARACTERS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029/]/g
 
 /**
  * @param {readonly ListedFolder[]} folders
@@ -37,14 +37,14 @@ export function planFolders(folders, { exclude = [] } = {}) {
   const wanted = folders
     .filter((folder) => folder.isSelectable && !isExcluded(folder))
     .map((folder) => ({ folder, name: mailboxName(folder.levels) }))
-  // Whose programs never asked for it saw all folders there, and others would see none of them here.
+  // Without any subscription, the user's programs showed all folders there; those that go by subscriptions would show none here.
   const isAllSubscribed = !wanted.some(({ folder, name }) => folder.isSubscribed && rank(name) > 0)
   return wanted
     .sort((left, right) => rank(left.name) - rank(right.name) || (left.name < right.name ? -1 : 1))
     .map(({ folder: { path, use, isSubscribed, messages }, name }) => {
       const mailbox = freeName(name, taken)
       taken.add(mailbox)
-      const isUse = use !== null && USES.has(use) && !usesTaken.has(use)
+      const isUse = use !== null && KEPT_USES.has(use) && !usesTaken.has(use)
       if (isUse) usesTaken.add(use)
       const isShown = isSubscribed || isAllSubscribed
       return { path, mailbox, use: isUse ? use : null, isSubscribed: isShown, messages }
@@ -75,7 +75,7 @@ function excludes(folders, name) {
  */
 function mailboxName(levels) {
   const [first = '', ...rest] = levels.map(
-    (level) => composed(level.toWellFormed()).replace(IMPOSSIBLE, '_') || '_'
+    (level) => composed(level.toWellFormed()).replace(IMPOSSIBLE_CHARACTERS, '_') || '_'
   )
   return [first.toUpperCase() === 'INBOX' ? 'INBOX' : first, ...rest].join('/')
 }

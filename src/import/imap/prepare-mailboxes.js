@@ -20,7 +20,7 @@ export async function prepareMailbox(store, plan, { mailbox: name, use, isSubscr
     const holder = (await store.listMailboxes()).find(({ specialUse }) => specialUse === use)
     const hasUse = await store.movingIn.giveUse(name, use)
     const isLeftOver = holder !== undefined && !plan.some(({ mailbox }) => mailbox === holder.name)
-    // The empty Sent of a new account, where the source calls it otherwise. Another run may have been faster.
+    // Such as the empty Sent of a new account, where the source calls its own otherwise. Another run may have been faster.
     if (hasUse && isLeftOver && (await store.movingIn.removeUnused(holder.name)))
       await store.setSubscribed(holder.name, false)
   }

@@ -17,7 +17,7 @@ import { isLocal } from './source-server.js'
  * @property {SourceServer} server
  * @property {Buffer} password - the caller zeroes it
  * @property {string | null} certificateAuthority - PEM, beside those that Node trusts
- * @property {boolean} mayBePlaintext - without TLS, whatever the host
+ * @property {boolean} mayBePlaintext - whether the connection may be without TLS, whatever the host
  *
  * @typedef {object} ListedFolder
  * @property {string} path
@@ -44,19 +44,19 @@ import { isLocal } from './source-server.js'
  *   imapflow's own way to run a command: its `fetch` loses the zone of INTERNALDATE
  */
 
-/** What a server may send as one literal: a window of a message, or a whole one where it ignores windows. */
+/** A server may send at most so many bytes as one literal: a window of a message, or a whole one where it ignores windows. */
 const MAX_LITERAL_BYTES = 256 * 1024 * 1024
 
-/** In one folder: whoever answers with more wants our memory. */
+/** A folder may have at most so many messages: a server that tells more is after our memory. */
 const MAX_MESSAGES = 2 ** 24
 
-/** Silence after which a connection counts as dead, milliseconds. */
+/** A connection counts as dead after so many ms of silence. */
 const SILENCE_MS = 120_000
 
-/** Bytes of a large message asked for at a time. */
+/** So many bytes of a large message are asked for at a time. */
 const WINDOW_BYTES = 1024 * 1024
 
-/** Of a message that is there, as far as the server's lists go. */
+/** The error of a message that the server's lists have, but that it does not send. */
 export const NOT_GIVEN = 'the server lists this message and does not give it'
 
 /** A connection that is logged in. */
@@ -82,11 +82,11 @@ export class SourceConnection {
       host: server.host,
       port: server.port,
       secure: server.isTls,
-      // Undefined: STARTTLS where the server has it. Across a network it must have it.
+      // Without `doSTARTTLS`, STARTTLS is used where the server has it. Across a network, the server must have it.
       ...(!server.isTls && !mayBePlaintext && !isLocal(server) && { doSTARTTLS: true }),
       ...(!server.isTls && mayBePlaintext && { doSTARTTLS: false }),
       auth: { user: server.user, pass: password.toString('utf8') },
-      // `ca` stands in place of what Node trusts.
+      // `ca` replaces the certificates that Node trusts.
       tls:
         certificateAuthority === null
           ? {}
@@ -98,7 +98,7 @@ export class SourceConnection {
       logger: false,
       clientInfo: { name: 'Letterlock' }
     })
-    // Every command under way fails with it as well.
+    // Ignored here: every command under way fails with the same error.
     flow.on('error', () => {})
     try {
       await flow.connect()
@@ -122,7 +122,7 @@ export class SourceConnection {
   /** @returns {Promise<ListedFolder[]>} */
   async list() {
     const folders = await this.#flow.list({ statusQuery: { messages: true } })
-    // What stands before each of the user's own folders, such as `INBOX.`.
+    // The prefix of each of the user's own folders, such as `INBOX.`.
     const prefix = this.#flow.namespace?.prefix ?? ''
     const listed = folders.map((folder) => {
       const { path, delimiter, specialUse, specialUseSource, subscribed, flags, status } = folder
@@ -130,7 +130,7 @@ export class SourceConnection {
       return {
         path,
         levels: levelsOf(path, delimiter, prefix),
-        // Of a name imapflow does not ask where the folder lies.
+        // A use that imapflow guessed by the name does not count: imapflow does not ask where the folder lies.
         use: (isTold && specialUse) || null,
         isSubscribed: subscribed,
         isSelectable: !isOnlyName(flags),
@@ -152,7 +152,7 @@ export class SourceConnection {
     this.#path = null
     const mailbox = await this.#flow.mailboxOpen(path, { readOnly: true })
     const uidValidity = Number(mailbox.uidValidity)
-    // Without it the numbers of messages mean nothing in a later run (RFC 9051 §2.3.1.1).
+    // Without UIDVALIDITY, the UIDs mean nothing in a later run (RFC 9051 §2.3.1.1).
     if (!isUid(uidValidity)) throw new Error('the server gives this folder no UIDVALIDITY')
     this.#path = path
     this.#opened = {
@@ -230,7 +230,7 @@ export class SourceConnection {
   }
 
   /**
-   * Whole messages, one at a time in memory.
+   * Reads whole messages; one at a time is in memory.
    *
    * @param {string} range - of UIDs
    * @returns {AsyncGenerator<{ uid: number, bytes: Buffer }>} those that are there
@@ -246,18 +246,18 @@ export class SourceConnection {
   }
 
   /**
-   * One message, window by window.
+   * Reads one message, window by window.
    *
    * @param {Pick<SourceMessage, 'uid' | 'sizeBytes'>} message
    * @returns {AsyncGenerator<Buffer>}
-   * @throws {Error} where it is gone, or the server gives no more of it, before its end
+   * @throws {Error} where the message is gone, or the server gives no more of it, before its end
    */
   async *readWindows({ uid, sizeBytes }) {
     for (let start = 0; ;) {
       const source = { start, maxLength: WINDOW_BYTES }
       const message = await this.#flow.fetchOne(String(uid), { uid: true, source }, { uid: true })
       const bytes = message ? message.source : undefined
-      // Behind the end there is an empty string (RFC 9051 §6.4.5); some servers say NIL.
+      // A window behind the end is an empty string (RFC 9051 §6.4.5); some servers say NIL.
       const isCut = start > 0 && (!message || (!bytes && start < sizeBytes))
       if (isCut) throw new Error('the server gave only the beginning of this message')
       if (!message) throw new Error(NOT_GIVEN)
@@ -269,7 +269,7 @@ export class SourceConnection {
     }
   }
 
-  /** Says goodbye, and does not wait long for the answer. */
+  /** Logs out, and does not wait long for the answer. */
   async close() {
     const bye = this.#flow.logout().catch(() => {})
     const patience = new Promise((resolve) => setTimeout(resolve, 2000).unref())
@@ -279,7 +279,7 @@ export class SourceConnection {
 }
 
 /**
- * @param {ReadonlySet<string>} attributes - of a folder; some servers write `\NoSelect`, and case does not count (RFC 9051 §9)
+ * @param {ReadonlySet<string>} attributes - of a folder, in any case (RFC 9051 §9): some servers write `\NoSelect`
  * @returns {boolean} whether it cannot be opened
  */
 const isOnlyName = (attributes) =>

@@ -1,9 +1,9 @@
 /**
- * Flags of the source as they are kept here.
+ * The flags of the source, as they are kept here.
  */
 import { isKeyword } from '../../imap/protocol/values/flag.js'
 
-const SYSTEM = new Map(
+const SYSTEM_FLAGS = new Map(
   ['\\Seen', '\\Answered', '\\Flagged', '\\Deleted', '\\Draft'].map((flag) => [
     flag.toLowerCase(),
     flag
@@ -11,12 +11,12 @@ const SYSTEM = new Map(
 )
 
 /**
- * @param {readonly string[]} flags - as the server says them; \Recent and what is no flag are left out
+ * @param {readonly string[]} flags - as the server sends them; \Recent and what is no flag are left out
  * @returns {string[]} sorted, each once
  */
 export function keepableFlags(flags) {
   const kept = flags
-    .map((flag) => (flag.startsWith('\\') ? SYSTEM.get(flag.toLowerCase()) : flag))
+    .map((flag) => (flag.startsWith('\\') ? SYSTEM_FLAGS.get(flag.toLowerCase()) : flag))
     .filter((flag) => flag !== undefined && (flag.startsWith('\\') || isKeyword(flag)))
   return [...new Set(/** @type {string[]} */ (kept))].sort()
 }

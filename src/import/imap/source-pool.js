@@ -1,6 +1,6 @@
 /**
- * A few connections to the source, made when they are needed. What fails because a connection went away is tried again
- * on a new one; what the server refuses is the caller's to report.
+ * A few connections to the source, made when they are needed. Work that fails because its connection went away is tried again
+ * on a new one; a refusal of the server is the caller's to report.
  */
 import { setTimeout as sleepFor } from 'node:timers/promises'
 import { MailError } from '../../errors.js'
@@ -8,10 +8,10 @@ import { SourceConnection } from './source-connection.js'
 
 /** @typedef {import('./source-connection.js').SourceLogin} SourceLogin */
 
-/** Waits before the tries after the first, milliseconds. */
+/** The waits, in ms, before each try after the first. */
 const RETRY_MS = [500, 1000, 2000, 4000, 8000]
 
-/** Of imapflow and of Node: the way to the server is the trouble, not what was asked. */
+/** Errors of imapflow and of Node that are about the way to the server, not about the command. */
 const TROUBLE = new Set([
   ...['NoConnection', 'EConnectionClosed', 'StateLogout', 'ClosedAfterConnectText'],
   ...['ClosedAfterConnectTLS', 'CONNECT_TIMEOUT', 'GREETING_TIMEOUT', 'UPGRADE_TIMEOUT'],
@@ -26,9 +26,9 @@ export class SourcePool {
   #retryMs
   #limit
   #count = 0
-  /** Failures to connect, one after the other, that need not come again. */
+  /** Failures to connect, one after the other, that may pass. */
   #troubles = 0
-  /** Until then those that are there must do. */
+  /** Until then no further connection is tried: those that are there must do. */
   #restsUntilMs = Number.NEGATIVE_INFINITY
   #hasConnected = false
   /** @type {SourceConnection[]} */
@@ -73,7 +73,7 @@ export class SourcePool {
         return await this.#once(path, work)
       } catch (error) {
         const waitMs = this.#retryMs[attempt]
-        // What has never answered is more likely misspelt than restarting.
+        // A server that has never answered is more likely misspelt than restarting.
         const mayRetry = this.#hasConnected && isConnectionTrouble(error)
         if (waitMs === undefined || !mayRetry) throw error
         await sleepFor(waitMs)
@@ -119,7 +119,7 @@ export class SourcePool {
       if (this.#count < this.#limit && mayMake) {
         const made = await this.#make()
         if (made) return made
-        // Meanwhile somebody may have given one back, for whom nobody was waiting.
+        // Looked for again: a connection may have been given back meanwhile, while nobody was waiting.
         continue
       }
       await new Promise((resolve) => this.#waiting.push(() => resolve(undefined)))
@@ -127,8 +127,8 @@ export class SourcePool {
   }
 
   /**
-   * @returns {Promise<SourceConnection | null>} null: the server permits no further one, or none can be made at the moment;
-   *   those that are there must do
+   * @returns {Promise<SourceConnection | null>} null where the server permits no further connection, or none can be made at the
+   *   moment: those that are there must do
    */
   async #make() {
     this.#count++
@@ -147,7 +147,7 @@ export class SourcePool {
     }
   }
 
-  /** Some servers drop the connections that they do not permit: that looks like trouble, and is asked seldom. */
+  /** Some servers drop the connections that they do not permit, which looks like trouble: the next try is put off ever longer. */
   #rest() {
     const restMs = this.#retryMs[this.#troubles] ?? this.#retryMs.at(-1) ?? Infinity
     this.#troubles++
@@ -170,7 +170,7 @@ export function isConnectionTrouble(error) {
   if (error instanceof MailError) return false
   const { code, responseStatus, authenticationFailed } =
     /** @type {import('imapflow').ImapFlowError} */ (error)
-  // A refusal for now, of whatever was asked, which imapflow tells by its text.
+  // ETHROTTLE is a refusal for now, of any command, which imapflow knows by its text.
   if (code === 'ETHROTTLE') return true
   if (authenticationFailed || responseStatus === 'NO' || responseStatus === 'BAD') return false
   return typeof code === 'string' && TROUBLE.has(code)

@@ -9,9 +9,9 @@ import { isLoopback } from '../../support/loopback.js'
  * @typedef {object} SourceServer
  * @property {string} host
  * @property {number} port
- * @property {boolean} isTls - from the first byte; otherwise STARTTLS
+ * @property {boolean} isTls - true: TLS from the first byte; false: STARTTLS
  * @property {string} user
- * @property {string} name - `user@host`, what the source is known by in later runs. Not the port: IMAP and IMAPS show the
+ * @property {string} name - `user@host`, by which later runs know the source; without the port, because IMAP and IMAPS show the
  *   same mail
  */
 

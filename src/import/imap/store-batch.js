@@ -1,5 +1,5 @@
 /**
- * Stores a batch of messages, in one transaction; one by one when that is refused, to see which one it was.
+ * Stores a batch of messages in one transaction, or one by one when it is refused, to see which message is the reason.
  */
 import { isMailError, MailError } from '../../errors.js'
 import { imapImportKey } from '../../store/moving-in/import-key.js'
@@ -18,8 +18,8 @@ import { flagsText, keepableFlags } from './source-flags.js'
  */
 
 /**
- * @param {Target & { taken: Set<number> | null }} target - `taken`: messages that stand for others of the source, where
- *   the same messages may be there from before; null where none is
+ * @param {Target & { taken: Set<number> | null }} target - `taken`: UIDs of the mailbox that stand for messages of the source
+ *   already, where the same messages may be there from before; null where none is
  * @param {readonly SourceMessage[]} messages - in the order of their UIDs
  * @param {StagedBatch} batch
  * @returns {Promise<StoredBatch>}
@@ -87,7 +87,7 @@ async function isLinked({ store, folder, taken }, uid, { content, sourceFlags = 
  */
 async function append({ store, mailboxName }, messages, stored) {
   const { uids } = await store.appendMessages(mailboxName, messages)
-  // No UID: another run beside this one was faster.
+  // A message without a UID was stored by a faster run beside this one.
   const known = uids.filter((uid) => uid === 0).length
   stored.copied += messages.length - known
   stored.skipped += known
