@@ -1,5 +1,5 @@
 /**
- * The words of an address list between two separators, of which only what follows tells whether they are a name or an
+ * The words of an address list between two separators: only what follows them tells whether they are a name or an
  * address.
  *
  * @typedef {import('./byte-writer.js').ByteString} ByteString
@@ -7,7 +7,7 @@
 
 /** Pieces of a phrase: what was read, and whether white space or a comment stood before it. */
 export class Words {
-  /** None, at first. */
+  /** Begins without any words. */
   constructor() {
     /** @type {{ text: ByteString, isAfterSpace: boolean, isQuoted: boolean }[]} */
     this.list = []
@@ -38,8 +38,8 @@ export class Words {
   }
 
   /**
-   * Where the local part begins that ends here: RFC 5322 §4.4 allows white space around its dots, so words belong
-   * together unless they are parted by space with no dot on either side.
+   * Finds the beginning of the local part that these words end with: RFC 5322 §4.4 allows white space around its dots, so words
+   * belong together unless they are parted by space with no dot on either side.
    * @returns {number} index of its first word
    */
   localPartStart() {

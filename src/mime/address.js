@@ -22,7 +22,7 @@ import { isSpace, trimSpace } from './header.js'
  */
 
 /**
- * Reads the value of an address field and never fails: what is no address comes out as the nearest thing to one.
+ * Reads the value of an address field and never fails: text that is no address comes out as the nearest thing to one.
  * @param {ByteString} value - the raw value; only the first MAX_ENVELOPE_FIELD_BYTES count
  * @param {number} [maxAddresses]
  * @returns {Address[]} at most so many, and the end of the last one's group
@@ -50,7 +50,7 @@ export function formatAddresses(addresses) {
 /** Characters that end an atom here. Dots stay in: names like "J. Doe" are written without quotes. */
 const SPECIALS = new Set(Array.from('()<>@,;:"\\ \t\r\n', (char) => char.charCodeAt(0)))
 
-/** What ends a domain literal, or cannot be in one. */
+/** Characters that end a domain literal, or cannot be in one. */
 const BRACKET_OR_COMMA = /[\],]/g
 
 const MAX_LITERAL_BYTES = 252
@@ -70,10 +70,10 @@ class AddressParser {
     this.isInGroup = false
     /** @type {ByteString | null} */
     this.lastComment = null
-    // Set when one was seen that never closes: from there on the character stands for itself, and is not searched again.
+    // Set when a quote was seen that never closes: from there on a quote stands for itself, and its end is not searched again.
     this.hasOpenQuote = false
     this.hasOpenComment = false
-    // The first place from the last literal on; many brackets may open before it.
+    // The first `]` or comma from the last literal on, kept because many brackets may open before it.
     this.bracketOrComma = -1
   }
 
@@ -190,7 +190,7 @@ class AddressParser {
     let lastAt = -1
     let routeEnd = -1
     let isClosed = false
-    // Known without a look at the content: each would copy what has been put together so far.
+    // Kept apart from the text: a look at it for each character would copy what has been put together so far.
     let isRoute = false
     while (!isClosed && this.at < this.text.length) {
       const char = this.text[this.at] ?? ''
@@ -203,7 +203,7 @@ class AddressParser {
         content += quoted
       } else if (char === '(') this.comment()
       else if (isSpace(char.charCodeAt(0)) || char === '<') this.at++
-      // The bracket was never closed: the next address begins here.
+      // The bracket was never closed: the next address begins behind this comma.
       else if (char === ',' && lastAt !== -1 && !isRoute) break
       else {
         if (content === '') isRoute = char === '@'
@@ -246,7 +246,7 @@ class AddressParser {
       else break
     }
     if (this.text[this.at] === '<' && host !== '') {
-      // `a@b.org <a@b.org>`: the first one is a name that should have been quoted.
+      // `a@b.org <a@b.org>`: the first address is a name that should have been quoted.
       const nameWords = new Words()
       nameWords.add(`${phrase === null ? '' : `${phrase} `}${local}@${host}`, true)
       this.angleAddress(nameWords)

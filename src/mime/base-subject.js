@@ -36,7 +36,7 @@ export function baseSubject(subject) {
 export function isReplyOrForward(subject) {
   const base = subject.slice(0, MAX_BASE_SUBJECT_CHARACTERS).replace(/\s+/g, ' ').trim()
   if (/\(fwd\)$/i.test(base) || withoutReplyMark(base) !== base) return true
-  // Of `[fwd: tea] [list]` the first is a blob like any other.
+  // In `[fwd: tea] [list]` the first bracket is a blob like any other.
   return FORWARDED.test(withoutBlobs(base))
 }
 
@@ -48,7 +48,7 @@ export function isReplyOrForward(subject) {
 function withoutLeaders(text) {
   let base = withoutReplyMark(text)
   for (let rest = withoutReplyMark(base); rest !== base; rest = withoutReplyMark(base)) base = rest
-  // Behind none of the blobs stands a mark now: to look again after each took 40 ms of one with nothing but blobs.
+  // No blob has a reply mark behind it now: looking again after each took 40 ms for a subject of nothing but blobs.
   return withoutBlobs(base)
 }
 
@@ -60,7 +60,7 @@ function withoutBlobs(text) {
   let base = text
   for (;;) {
     const rest = base.replace(BLOB, '')
-    // A subject that is nothing but a list's name keeps it.
+    // A subject of a blob alone, such as a list's name, keeps the blob.
     if (rest === base || rest === '') return base
     base = rest
   }

@@ -1,6 +1,6 @@
 /**
- * A message whose parts hold NUL, with these parts in base64: RFC 3516 §4.4 and §6. IMAP's BODY cannot show a NUL, so
- * such a message is stored in a form that it can show; BINARY gives the parts back byte for byte.
+ * Turns parts of a message that hold NUL into base64: RFC 3516 §4.4 and §6. IMAP's BODY cannot show a NUL, so such a
+ * message is stored in a form that BODY can show; BINARY gives the parts back byte for byte.
  *
  * Only parts with a NUL are changed, in their Content-Transfer-Encoding and body, and parts around them no longer say
  * that they are binary. All other bytes stay.
@@ -47,7 +47,7 @@ function rewriteNode(node, hasNul, plan) {
   const header = { start: headerStart, end: headerEnd, kind: /** @type {const} */ ('header') }
   const headerBytes = headerEnd - headerStart
   // A part without a header is the whole body of a multipart without delimiters: a header put before it would become its
-  // text. Of a header that is too long not all was read, and to put it together here would take seconds.
+  // text. A header that is too long was not read to its end, and putting it together here would take seconds.
   if (headerBytes === 0 || headerBytes > MAX_HEADER_BLOCK_BYTES) return false
   if (!hasNul(node) || !PLAIN_ENCODINGS.has(encoding)) return false
   if (children.length === 0) {
@@ -65,7 +65,7 @@ function rewriteNode(node, hasNul, plan) {
 /**
  * @param {Buffer} block - a header block with its blank line
  * @param {string} encoding
- * @returns {Buffer} the same with this Content-Transfer-Encoding alone
+ * @returns {Buffer} the block, with this Content-Transfer-Encoding as its only one
  */
 function withTransferEncoding(block, encoding) {
   let end = firstFieldAt(block)
@@ -89,7 +89,7 @@ export async function* rewritten(pieces, plan) {
   let at = 0
   let index = 0
   /**
-   * Of the range in work: a header block, or what is left of a base64 line.
+   * The held bytes of the range in work: a header block, or the beginning of a base64 line.
    *
    * @type {Buffer}
    */

@@ -37,7 +37,7 @@ function writePart(writer, part, form, level) {
 }
 
 /**
- * A part that is shown as one piece, whatever is in it.
+ * Writes a part as one piece, whatever is in it.
  * @param {ByteWriter} writer
  * @param {Part} part
  * @param {Form} form
@@ -106,8 +106,8 @@ function writeSinglePart(writer, part, form, level) {
 }
 
 /**
- * go-imap looks for an envelope in message/global unless its structure ends with its size, and gives up the connection. Bounces
- * of Postfix have such parts, and nothing that would have to be told behind the size.
+ * go-imap looks for an envelope in message/global unless the part's structure ends with its size, and gives up the connection.
+ * Bounces of Postfix have such parts, with nothing that would have to be told behind the size.
  * @param {Part} part
  * @returns {boolean} whether the extension data are left out, as RFC 3501 §7.4.2 and RFC 9051 §7.5.2 permit
  */
@@ -117,9 +117,9 @@ function isUnextended({ isMessage, subtype, md5, disposition, language, location
 }
 
 /**
- * RFC 9051 has envelope and structure of message/global as well, RFC 3501 of message/rfc822 alone. A client of the older
- * grammar cannot read the longer form; Dovecot sends the shorter one to all, so all clients can read that. Nor can imapflow
- * 2.1, which enables IMAP4rev2.
+ * RFC 9051 has envelope and structure for message/global as well, RFC 3501 for message/rfc822 alone. A client of the older
+ * grammar cannot read the longer form, nor can imapflow 2.1, which enables IMAP4rev2. Dovecot sends the shorter form to all,
+ * so all clients can read that.
  * @param {Part} part
  * @returns {Part | undefined} the message whose structure is shown inside this part
  */
@@ -156,7 +156,7 @@ function writeParams(writer, params) {
     writer.raw('NIL')
     return
   }
-  // Written as one: a thousand parts may have a hundred each.
+  // Written as one text: a thousand parts may have a hundred parameters each.
   let text = '('
   for (const [name, value] of params)
     text += `${text === '(' ? '' : ' '}${imapString(name)} ${imapString(value)}`

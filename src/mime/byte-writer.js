@@ -1,12 +1,12 @@
 /**
  * A growing buffer for IMAP wire bytes. Header text is handled as byte strings (one character a byte, as in
- * latin1): the charset of a header is not known, and an ENVELOPE hands it on as it came.
+ * latin1): the charset of a header is not known, and an ENVELOPE hands the text on as it came.
  *
  * @typedef {string} ByteString - each character stands for one byte (code 0 to 255)
  */
 import { MAX_QUOTED_BYTES } from './limits.js'
 
-/** Characters that a quoted string may not hold, or only escaped. */
+/** Characters that a quoted string may not hold, and those that it may hold only escaped. */
 // eslint-disable-next-line no-control-regex
 const NEEDS_LITERAL = /[\x00\r\n\x80-\xff]/
 const NEEDS_ESCAPE = /["\\]/
@@ -33,7 +33,7 @@ export class ByteWriter {
     this.length = 0
   }
 
-  /** @param {number} sizeBytes - room wanted after what is there */
+  /** @param {number} sizeBytes - room wanted behind the written bytes */
   reserve(sizeBytes) {
     if (this.length + sizeBytes <= this.bytes.length) return
     const larger = Buffer.allocUnsafe(Math.max(this.bytes.length * 2, this.length + sizeBytes))

@@ -60,7 +60,7 @@ const MEANINGLESS = new Set([
   'binary'
 ])
 
-/** RFC 2046 calls these by names of subsets; what senders put in them is the superset (as browsers decide, too). */
+/** Names whose senders write a superset of the charset (as browsers decide, too), and the superset. */
 const SUPERSETS = new Map([
   ['iso-8859-1', 'windows-1252'],
   ['gb2312', 'gb18030'],
@@ -94,14 +94,14 @@ const ESCAPE = 27
 
 const HIGH_SURROGATE_AT_END = /[\ud800-\udbff]$/
 
-/** Bytes from the first telling one on by which a charset is guessed: more would have to be kept until it is known. */
+/** A charset is guessed by at most so many bytes from the first telling one on: they are kept until it is known. */
 const GUESS_BYTES = 65_536
 
 const EMPTY = Buffer.alloc(0)
 
 /**
- * Names that the platform knows (WHATWG Encoding §4.2, which gets no more) and iconv-lite does not. To ask for one that is
- * unknown costs an exception, and a header may have twenty thousand.
+ * Names that the platform knows (WHATWG Encoding §4.2, which gets no more) and iconv-lite does not. Asking the platform for an
+ * unknown name costs an exception, and a header may have twenty thousand.
  */
 const PLATFORM_NAMES = new Set(
   (
@@ -116,12 +116,12 @@ const PLATFORM_NAMES = new Set(
 /**
  * @typedef {object} CharsetDecoder
  * @property {(bytes: Uint8Array) => string} push - the text that is certain by now; keeps nothing of the bytes
- * @property {() => string} end - the rest
+ * @property {() => string} end - the rest of the text
  */
 
 /**
- * Decodes bytes and never fails: what a charset cannot express becomes U+FFFD. An unknown or meaningless label is
- * guessed: ISO-2022-JP by its escapes, UTF-8 where the bytes are valid, else windows-1252.
+ * Decodes bytes and never fails: bytes that mean nothing in the charset become U+FFFD. For an unknown or meaningless label the
+ * charset is guessed: ISO-2022-JP by its escapes, UTF-8 where the bytes are valid, else windows-1252.
  *
  * @param {Uint8Array} bytes
  * @param {string | null} label - the charset's name as written in the mail, in any case
@@ -134,7 +134,7 @@ export function decodeCharset(bytes, label) {
 }
 
 /**
- * The same for bytes that come in pieces: the text is the same however they are cut.
+ * `decodeCharset` for bytes that come in pieces: the text is the same however they are cut.
  *
  * @param {string | null} label
  * @returns {CharsetDecoder}
@@ -175,7 +175,7 @@ function canonicalName(label) {
 function isKnownToIconv(name) {
   // iconv-lite also lists base64, hex and the like, and drops all punctuation of a name: "_-" would be "".
   if (!/^[a-z]/.test(name) || /^(base64|hex|binary|internal)/.test(name)) return false
-  // Its list is made when it is first asked; later on that would cost an exception for an unknown name, as above.
+  // iconv-lite makes its list when it is first asked; later on, asking it would cost an exception for an unknown name, as above.
   if (iconv.encodings === null) return iconv.encodingExists(name)
   return Object.hasOwn(iconv.encodings, iconv._canonicalizeEncoding(name))
 }
@@ -183,10 +183,10 @@ function isKnownToIconv(name) {
 /** In the charsets of East Asia no letter of several bytes ends in a byte below this one. */
 const FIRST_TRAIL_BYTE = 0x30
 
-/** No line of a mail is that long, bytes. */
+/** At most so many bytes are held back for a sound cut: no line of a mail is that long. */
 const MAX_HELD_BYTES = 1024
 
-/** Enough bytes for the hundred letters, at most, from which iconv-lite guesses the order of the bytes in a letter. */
+/** So many bytes hold the hundred letters, at most, from which iconv-lite guesses the order of the bytes in a letter. */
 const ORDER_BYTES = 512
 
 /**
@@ -227,7 +227,7 @@ const OF_FIXED_UNITS = /^(utf|ucs)-?(16|32|2|4)/
 const cutNowhere = (bytes) => bytes.length
 
 /**
- * Where a piece ends in what may be the first bytes of a letter of two or four, and the next piece shows that it is none,
+ * Where a piece ends in bytes that may begin a letter of two or four bytes, and the next piece shows that they do not,
  * iconv-lite drops letters at that end. So pieces are cut behind a byte that is part of no such letter.
  *
  * @param {Buffer} bytes
@@ -293,11 +293,11 @@ class Utf8Decoder {
   }
 }
 
-/** Takes bytes for ASCII as long as they are, and decides by what follows the first byte that is not. */
+/** Takes bytes for ASCII as long as they are ASCII, and decides by the bytes from the first telling one on. */
 class GuessingDecoder {
   #held = EMPTY
   #isBegun = false
-  /** An escape that opens nothing: not ISO-2022-JP. */
+  /** Whether there was an escape that opens nothing: the text is not ISO-2022-JP. */
   #hasOtherEscape = false
   /** @type {CharsetDecoder | null} */
   #decoder = null
@@ -367,7 +367,7 @@ class GuessingDecoder {
 
 /**
  * @param {Buffer} bytes
- * @returns {number} where a UTF-8 sequence begins that the bytes do not end, or their length
+ * @returns {number} where a UTF-8 sequence begins whose end has not come, or the length of the bytes
  */
 function completeEnd(bytes) {
   for (let back = 1; back <= 3 && back <= bytes.length; back++) {

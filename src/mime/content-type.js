@@ -11,7 +11,7 @@ import { trimSpace, unfoldText } from './header.js'
 
 /**
  * @typedef {object} StructuredValue
- * @property {ByteString} value - what stands before the first parameter, comments removed, trimmed
+ * @property {ByteString} value - the text before the first parameter, comments removed, trimmed
  * @property {[ByteString, ByteString][]} params - names and values as written, RFC 2231 continuations joined;
  *   the charset-and-percent form keeps the `*` at its name; the first of two equal names counts
  */
@@ -170,12 +170,12 @@ function withoutDuplicates(params) {
   })
 }
 
-/** One space, and not a run of them, which would be gone through anew from each of its places. */
+/** A parameter without a semicolon before it, behind one space: a run of spaces would be gone through anew from each of them. */
 const BARE_PARAMETER = /[ \t][A-Za-z0-9*-]{1,40}=/y
 
 /** Reads `value; name=value; …` from left to right; every step moves forward. */
 class ParameterScanner {
-  /** Place of the first semicolon at or behind the last place that it was asked for. */
+  /** Place of the first semicolon at or behind the place for which `nextSemicolon` was last called. */
   #semicolonAt = -1
 
   /** @param {ByteString} text - unfolded */
@@ -259,7 +259,7 @@ class ParameterScanner {
   /** @returns {ByteString} an unquoted value: up to the semicolon, or up to the next ` name=` when that was forgotten */
   token() {
     let end = this.nextSemicolon()
-    // As BARE_PARAMETER; a comment ends it too.
+    // A token ends as at BARE_PARAMETER, or at a comment.
     const next = /[ \t](?:\(|[A-Za-z0-9*-]{1,40}=)/.exec(this.text.slice(this.at, end))
     if (next) end = this.at + next.index
     const value = trimSpace(this.text.slice(this.at, end))
@@ -268,7 +268,7 @@ class ParameterScanner {
   }
 
   /**
-   * Looked for once, however many values stand before it: a field may have a hundred thousand.
+   * Looks for the next semicolon once, however many values stand before it: a field may have a hundred thousand.
    *
    * @returns {number} place of the next one, or the end
    */

@@ -12,7 +12,7 @@ import { decodeCharset } from './charset.js'
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 
-/** RFC 5322 §4.3; the military letters but Z are -0000 there, since they were used with both signs. */
+/** Zones by name, RFC 5322 §4.3. Military letters but Z mean -0000 there, since they were used with both signs. */
 const ZONES = new Map([
   ['ut', 0],
   ['utc', 0],
@@ -40,7 +40,7 @@ const ZONES = new Map([
   ['kst', 540]
 ])
 
-/** No date is longer; what follows is a comment. */
+/** At most so many bytes are read: no date is longer, and the rest is a comment. */
 const MAX_DATE_BYTES = 200
 
 /**
@@ -132,7 +132,7 @@ function parseZone(text) {
   const numeric = /^([+-])?(?:gmt|utc)?([+-])?(\d{1,2}):?(\d\d)$/.exec(zone)
   if (numeric) {
     const minutes = Number(numeric[3]) * 60 + Number(numeric[4])
-    // RFC 9051 §9 has zones of four digits; no place is further than a day from UTC.
+    // Counts as no zone: RFC 9051 §9 has zones of four digits, and no place is as far as a day from UTC.
     if (minutes >= 24 * 60) return 0
     return (numeric[1] ?? numeric[2]) === '-' ? -minutes : minutes
   }

@@ -9,15 +9,15 @@ import { decodeCharset } from './charset.js'
 import { unfoldText } from './header.js'
 
 /**
- * charset, optional *language, B or Q, text. Spaces inside Q text are wrong and common; so are question marks, which are
- * text where no equals sign stands beside them.
+ * An encoded word: charset, optional *language, B or Q, text. Spaces inside Q text are wrong and common; so are question marks,
+ * which are text where no equals sign stands beside them.
  */
 const ENCODED_WORD =
   /=\?([^?\s*]{1,64})(?:\*[^?\s]{0,40})?\?([bBqQ])\?([^?\r\n]*(?:(?<!=)\?(?!=)[^?\r\n]*)*)\?=/g
 
 const ASCII = /^\p{ASCII}*$/u
 
-/** Begins another charset, as in ISO-2022-JP. */
+/** The byte that begins a switch to another set, as in ISO-2022-JP. */
 const ESCAPE = '\x1b'
 
 /**
@@ -64,7 +64,7 @@ export function decodeByteString(text, enough = Infinity) {
  * @returns {string}
  */
 function decodePlain(text) {
-  // Whatever the charset, ASCII is itself.
+  // Taken as it stands: ASCII is itself in every charset.
   const isPlain = ASCII.test(text) && !text.includes(ESCAPE)
   return isPlain ? text : decodeCharset(Buffer.from(text, 'latin1'), null)
 }

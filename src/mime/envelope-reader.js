@@ -8,7 +8,7 @@ import { decodeByteString } from './encoded-word.js'
 import { MAX_BASE_SUBJECT_CHARACTERS } from './limits.js'
 
 /**
- * @typedef {object} EnvelopeAddress - the first of a field; of a group its head
+ * @typedef {object} EnvelopeAddress - the first address of a field; a group's head where a group comes first
  * @property {ByteString | null} name - display name, encoded words left as they are
  * @property {ByteString | null} mailbox
  * @property {ByteString | null} host
@@ -22,8 +22,8 @@ const BACKSLASH = 92
 const BRACE = 123
 const LETTER_N = 78
 
-/** Places in `(date subject from sender reply-to to cc bcc in-reply-to message-id)`. */
-const PLACES = Object.freeze({ from: 2, to: 5, cc: 6 })
+/** Places of the fields in `(date subject from sender reply-to to cc bcc in-reply-to message-id)`. */
+const FIELD_PLACES = Object.freeze({ from: 2, to: 5, cc: 6 })
 
 /**
  * @param {Buffer} envelope - wire bytes
@@ -42,7 +42,7 @@ export function envelopeSubject(envelope) {
  * @throws {MailError} ACCOUNT_DAMAGED when it is no ENVELOPE
  */
 export function firstAddress(envelope, field) {
-  return new EnvelopeReader(envelope, PLACES[field]).address()
+  return new EnvelopeReader(envelope, FIELD_PLACES[field]).address()
 }
 
 /** A cursor over the wire bytes. */

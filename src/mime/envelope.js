@@ -6,7 +6,7 @@
  * @typedef {import('./part-header.js').PartHeader} PartHeader
  *
  * @typedef {object} AddressBudget
- * @property {number} addressesLeft - how many may still be shown; what is written is taken off
+ * @property {number} addressesLeft - how many addresses may still be shown; written ones are taken off
  */
 import { parseAddressText } from './address.js'
 import { MAX_ADDRESSES } from './limits.js'
@@ -14,12 +14,12 @@ import { fieldText } from './part-header.js'
 
 /**
  * Writes `(date subject from sender reply-to to cc bcc in-reply-to message-id)`. Text goes out as it came, encoded
- * words and all; a field that is there but empty is "", a missing one NIL; sender and reply-to are those of from
- * where they are missing or empty.
+ * words and all. An empty field is "", a missing one NIL. Where sender or reply-to are missing or empty, the addresses
+ * of from stand there.
  *
  * @param {ByteWriter} writer
  * @param {PartHeader} header - of the message
- * @param {AddressBudget} [budget] - that of all messages inside one; unbounded by default, MAX_ADDRESSES a field aside
+ * @param {AddressBudget} [budget] - shared by all messages inside one; unbounded by default, MAX_ADDRESSES a field aside
  */
 export function writeEnvelope(writer, header, budget = { addressesLeft: Infinity }) {
   writer.raw('(')

@@ -1,6 +1,6 @@
 /**
- * The boundary of a multipart while its header still comes: where the blank line is missing, or has a space in it, a
- * delimiter stands among the fields.
+ * Finds the boundary of a multipart while its header is still coming: where the blank line is missing, or has a space in it,
+ * a delimiter stands among the fields.
  *
  * Time is linear: no line is looked at twice, and one Content-Type is taken apart.
  */
@@ -11,25 +11,25 @@ import { boundaryIn } from './part.js'
 
 const NAME = 'content-type'
 
-/** Of one header block after the other. */
+/** Finds the boundary of one header block after the other. */
 export class HeaderBoundary {
-  /** Bytes of the block that were looked at. */
+  /** So many bytes of the block were looked at. */
   #seen = 0
   /**
-   * Null: it has none, nor will it have one; undefined: that is not known yet.
+   * Null: the block has no boundary and will have none; undefined: not known yet.
    * @type {string | null | undefined}
    */
   #boundary
 
-  /** Another block begins. */
+  /** To be called when another block begins. */
   reset() {
     this.#seen = 0
     this.#boundary = undefined
   }
 
   /**
-   * @param {Buffer} block - what is there of it, whole lines; what was there at the last call still is
-   * @returns {string | null} byte string; null unless its Content-Type is that of a multipart with a boundary
+   * @param {Buffer} block - the whole lines that have come of the block, those of the last call included
+   * @returns {string | null} byte string; null unless the block's Content-Type is that of a multipart with a boundary
    */
   find(block) {
     if (this.#boundary === undefined && this.#seen < block.length) {
@@ -37,7 +37,7 @@ export class HeaderBoundary {
       const from = this.#seen === 0 ? firstFieldAt(lines) : 0
       this.#seen = block.length
       const visit = this.#field.bind(this, lines)
-      // What stands behind a blank line is not read as fields, whatever the line ends are.
+      // Lines behind a blank one are not read as fields, whatever the line ends are.
       if (scanHeader(lines, visit, from) < lines.length) this.#boundary ??= null
     }
     return this.#boundary ?? null

@@ -12,8 +12,8 @@
 import { scanHeader } from './header.js'
 
 /**
- * What Thunderbird, K-9, Apple Mail, NeoMutt, mutt, Roundcube and imapflow ask for. The place in this list is what is
- * stored: append only.
+ * The fields that Thunderbird, K-9, Apple Mail, NeoMutt, mutt, Roundcube and imapflow ask for. A field is stored as its place
+ * in this list: append only.
  */
 const LISTED_FIELDS = [
   'received',
@@ -84,9 +84,9 @@ const RECEIVED = 0
 const NUMBERS = new Map(LISTED_FIELDS.map((name, number) => [name, number]))
 const LONGEST_NAME = Math.max(...LISTED_FIELDS.map(({ length }) => length))
 
-/** Lines in one index. */
+/** An index has at most so many entries. */
 const MAX_LINES = 255
-/** Bytes of all lines of a message, so that a page of messages stays small; usual are 1 to 4 KB. Below 2^16. */
+/** The lines of a message have at most so many bytes, so that a page of messages stays small; usual are 1 to 4 KB. Below 2^16. */
 const MAX_TOTAL_BYTES = 32_768
 
 const ENTRY_BYTES = 3
@@ -150,7 +150,7 @@ export class FieldChoice {
   }
 
   /**
-   * @param {Buffer} fields - begins at `at` with a message's index
+   * @param {Buffer} fields - has a message's index at `at`
    * @param {number} at
    * @returns {number} bytes of what `copy` writes
    */
@@ -180,7 +180,7 @@ export class FieldChoice {
     let lines = at + 1 + count * ENTRY_BYTES
     let passed = receivedAt
     let to = targetAt
-    // Neighbours that are both chosen are copied as one run.
+    // Chosen lines that are neighbours are copied as one run.
     let run = lines
     for (let line = 0, entry = at + 1; line < count; line++, entry += ENTRY_BYTES) {
       const number = /** @type {number} */ (fields[entry])

@@ -1,9 +1,9 @@
 /**
  * Header blocks as bytes: fields with their places, unfolding, no decoding. RFC 5322 §2.2, §4.5.
  *
- * Read with patience: a line without a colon is no field and is passed over; white space (and NUL, which some
- * programs leave there) before the colon is allowed, and so is a byte order mark before the first field; the block ends at its
- * first blank line, or where the bytes end.
+ * Reading is lenient: a line without a colon is no field and is passed over; white space (and NUL, which some programs leave
+ * there) before the colon is allowed, and so is a byte order mark before the first field; the block ends at its first blank
+ * line, or where the bytes end.
  *
  * @typedef {import('./byte-writer.js').ByteString} ByteString
  */
@@ -16,7 +16,7 @@ const COLON = 58
 /** The byte order mark of UTF-8. */
 const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf)
 
-/** So many bytes show whether there is one. */
+/** So many bytes show whether there is a byte order mark. */
 export const MARK_BYTES = BYTE_ORDER_MARK.length
 
 /**
@@ -73,15 +73,15 @@ export function scanHeader(block, visit, from = firstFieldAt(block)) {
 }
 
 /**
- * Programs for Windows put a byte order mark before the first field of the messages that they save, and others attach these
- * as they are.
+ * Skips a byte order mark: programs for Windows put one before the first field of the messages that they save, and others
+ * attach these as they are.
  *
  * @param {Buffer} bytes - a message, or the header block of one or of a part
  * @returns {number} where the first field begins
  */
 export function firstFieldAt(bytes) {
   const at = markEnd(bytes)
-  // A mark alone in its line is a line that is no field, and no blank one.
+  // A line with the mark alone is no field, and no blank line.
   return bytes[at] === CR || bytes[at] === LF ? 0 : at
 }
 

@@ -19,7 +19,7 @@ const COMMENT_END = /--!?>/g
 /** Comments that end as they begin. */
 const EMPTY_COMMENT = /^<!---?>/
 
-/** Attributes that a reader sees or looks for, and where in a tag's source they are sought. */
+/** Attributes that a reader sees or looks for; they are sought in the first MAX_TAG_CHARACTERS of a tag's source. */
 const ATTRIBUTE = /\s(?:alt|title|href)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi
 const MAX_TAG_CHARACTERS = 4_096
 const TAG_STOP = /[>"']/g
@@ -27,34 +27,34 @@ const TAG_STOP = /[>"']/g
 /** @type {Map<string, string>} named character references met so far; bounded */
 const knownReferences = new Map()
 
-/** What decodes to one of these stands for a space, as it would if it were written. */
+/** A reference that decodes to one of these stands for a space, as the character itself would. */
 const BLANK = /^[\t\r\n\f]$/
 
-/** What tells a comment or an element's name: so much must be at hand of a tag, unless it ends before. */
+/** So many characters of a tag must be at hand, unless it ends before, to tell a comment or the element's name. */
 const TAG_HEAD_CHARACTERS = 34
 
-/** No character reference that is decoded here is longer. */
+/** A character reference that is decoded here has at most so many characters. */
 const MAX_REFERENCE_CHARACTERS = 40
 
-/** White space in a row that is kept until it is known what follows. */
+/** At most so many characters of white space in a row are kept until it is known what follows. */
 const MAX_SPACE_CHARACTERS = 4_096
 
-/** Reads a page that comes in pieces; what is kept between them is a few thousand characters. */
+/** Reads a page that comes in pieces; a few thousand characters are kept between them. */
 export class HtmlTextReader {
   #isPreview
-  /** Source that was not looked at yet. */
+  /** Source that has not been looked at yet. */
   #rest = ''
   /**
-   * What is being passed over; `hidden`: the content of `#element`.
+   * The kind of source that is being passed over; `hidden`: the content of `#element`.
    *
    * @type {'comment' | 'tag' | 'hidden' | null}
    */
   #inside = null
-  /** Of the tag that is open. */
+  /** The source of the open tag, as far as it is kept. */
   #tag = ''
-  /** The quote that ends its present value. */
+  /** The quote that ends the open tag's present value. */
   #quote = ''
-  /** Its last character that is no white space. */
+  /** The open tag's last character that is no white space. */
   #tagEnd = ''
   #element = ''
   /** @type {string[]} text found by the present call */
@@ -66,8 +66,8 @@ export class HtmlTextReader {
   #isBegun = false
 
   /**
-   * @param {{ isPreview?: boolean }} [options] - `isPreview`: without what does not stand on the page itself, the `alt`,
-   *   `title` and `href` of tags and the title of the page
+   * @param {{ isPreview?: boolean }} [options] - `isPreview`: without text that does not stand on the page itself: the `alt`,
+   *   `title` and `href` of tags, and the title of the page
    */
   constructor({ isPreview = false } = {}) {
     this.#isPreview = isPreview
@@ -147,7 +147,7 @@ export class HtmlTextReader {
     const isComment = this.#inside === 'comment'
     const end = isComment ? commentEnd(html, at) : hiddenEnd(html, at, this.#element)
     if (end === -1) {
-      // What ends it may have begun.
+      // The end of it may have begun: so many characters are kept.
       const length = isComment ? 3 : this.#element.length + 1
       this.#rest = html.slice(Math.max(at, html.length - length))
       return -1
@@ -157,7 +157,7 @@ export class HtmlTextReader {
   }
 
   /**
-   * To its `>`: one that stands in a quoted value is part of that.
+   * Passes over a tag to its `>`; one within a quoted value is part of the value.
    *
    * @param {string} html
    * @param {number} at
@@ -181,7 +181,7 @@ export class HtmlTextReader {
       } else {
         const mark = /** @type {string} */ (html[stop])
         const before = piece.slice(0, -1).trimEnd().at(-1) ?? this.#tagEnd
-        // Only behind `=` it begins a value; those of a doctype do not count.
+        // A quote begins a value only behind `=`; those of a doctype do not count.
         if (before === '=' && this.#element !== '') this.#quote = mark
         this.#tagEnd = mark
       }
@@ -190,7 +190,7 @@ export class HtmlTextReader {
     return -1
   }
 
-  /** Puts out what is seen of a tag, and enters a hidden element. */
+  /** Puts out the text that is seen of a tag, and enters a hidden element. */
   #endTag() {
     const tag = this.#tag
     if (!INLINE.has(this.#element)) this.#out.push('\n')

@@ -1,5 +1,5 @@
 /**
- * Everything that is derived from a message once, at its arrival, and stored beside it.
+ * Derives from a message, once, at its arrival, everything that is stored beside it.
  *
  * @typedef {import('./parse-message.js').ParsedMessage} ParsedMessage
  * @typedef {import('./date.js').MailDate} MailDate
@@ -28,7 +28,7 @@ import { parseMessageId, parseMessageIds } from './message-id.js'
 import { writeBodyStructure } from './body-structure.js'
 import { writeEnvelope } from './envelope.js'
 
-/** Raise it whenever `buildMessageMeta` gives another result for any message: stored rows are then built anew. */
+/** To be raised whenever `buildMessageMeta` gives another result for any message: stored rows are then built anew. */
 export const BUILDER_VERSION = 6
 
 /**

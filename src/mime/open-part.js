@@ -1,11 +1,11 @@
 /**
- * The parts between a message's root and the place that is being read, and what a delimiter line means to them.
+ * The open parts, between a message's root and the place that is being read, and which of them a delimiter line belongs to.
  *
  * @typedef {import('./part.js').Part} Part
  *
  * @typedef {object} OpenPart
  * @property {Part} part
- * @property {string | null} boundary - byte string; null when the part is no multipart, or its end was seen
+ * @property {string | null} boundary - byte string; null when the part is no multipart, or its last delimiter was seen
  * @property {boolean} isMessageRoot - whether its header is that of a message
  * @property {number} linesBefore - line ends of the message before its body
  */

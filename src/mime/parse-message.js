@@ -37,13 +37,13 @@ const CR = 13
 const DASH = 45
 const EMPTY = Buffer.alloc(0)
 
-/** What a delimiter line begins with, and the line end before it: by the byte that ends lines. */
+/** The beginning of a delimiter line with the line end before it, by the byte that ends lines. */
 const DELIMITER_STARTS = {
   [LF]: Buffer.from([LF, DASH, DASH]),
   [CR]: Buffer.from([CR, DASH, DASH])
 }
 
-/** CRs before the LF of a line that still counts as blank: some gateways double them. */
+/** A blank line has at most so many CRs before its LF: some gateways double them. */
 const MAX_BLANK_BYTES = 8
 
 /**
@@ -51,10 +51,10 @@ const MAX_BLANK_BYTES = 8
  */
 export class MessageParser {
   #size = 0
-  /** Bytes not looked at yet: the begin of a line that the next piece decides. */
+  /** Bytes that have not been looked at yet: the beginning of a line that the next piece decides. */
   #carry = EMPTY
   /**
-   * Pieces from before the first line end, until it is known what ends lines.
+   * The first pieces, until it is known which byte ends lines.
    * @type {Buffer[]}
    */
   #probe = []
@@ -105,13 +105,13 @@ export class MessageParser {
     const rest = this.#carry
     this.#carry = EMPTY
     if (rest.length > 0) this.#scan(rest, this.#size - rest.length, true)
-    // The end of one header can open another: that of an empty message inside.
+    // Ending one header can open another: that of an empty message inside.
     while (this.#isInHeader) this.#endHeader(this.#size)
     this.#closeParts(0, this.#size, this.#lines)
     return { size: this.#size, root: this.#root }
   }
 
-  /** @param {Buffer} chunk - with what was held back before it, enough to tell what ends the lines */
+  /** @param {Buffer} chunk - the first bytes, enough to tell which byte ends lines */
   #startReading(chunk) {
     const start = this.#probe.length === 0 ? chunk : Buffer.concat([...this.#probe, chunk])
     this.#probe = []
@@ -134,7 +134,7 @@ export class MessageParser {
 
   /**
    * @param {Buffer} bytes
-   * @param {number} base - offset of the first of them in the message
+   * @param {number} base - offset of the first byte in the message
    * @param {boolean} isLast - whether nothing follows
    * @returns {number} how many were used up
    */
@@ -222,7 +222,7 @@ export class MessageParser {
       return lineEnd
     }
     const found = this.#hasBoundaries ? bytes.indexOf(this.#delimiterStart, at) : -1
-    // Without one, the piece may still end in the first or the first two bytes of it.
+    // Without a delimiter's beginning, the piece may still end in the first one or two bytes of it.
     const last = bytes.length - 1
     let end = found
     if (end === -1 && bytes[last] === this.#newline) end = last
@@ -319,7 +319,7 @@ export class MessageParser {
     if (!owner) return false
     const { index, isClosing } = found
     if (!isClosing && this.#partCount >= MAX_PARTS) {
-      // The part before takes all the rest, so that what is shown is bounded and nothing is lost.
+      // The part before takes all the rest, so that the tree is bounded and nothing is lost.
       for (const opened of this.#open) opened.boundary = null
       this.#hasBoundaries = false
       return false
@@ -335,8 +335,8 @@ export class MessageParser {
   }
 
   /**
-   * A multipart's first delimiter ends its header where the blank line is missing, as in other mail programs: its first
-   * part would be hidden among the fields.
+   * A multipart's first delimiter ends the header where the blank line is missing, as in other mail programs: else the
+   * first part would be hidden among the fields.
    * @param {string} line - what follows the dashes
    * @param {number} offset - of the line
    * @returns {ReturnType<typeof ownerOf>} null where the line ends no header
@@ -350,7 +350,7 @@ export class MessageParser {
   }
 
   /**
-   * A delimiter inside a header ends it, and that of a message part that it turns out to be.
+   * Ends a header at a delimiter within it, and also the header of the message inside, where the part turns out to be one.
    * @param {number} offset
    */
   #endHeaderAtDelimiter(offset) {
@@ -372,7 +372,7 @@ export class MessageParser {
       const opened = this.#open.pop()
       if (!opened) return
       const { part, linesBefore } = opened
-      // An empty part begins after the very line end that the delimiter claims; what holds it reaches as far.
+      // An empty part begins after the very line end that the delimiter claims; the parts around it reach as far.
       part.bodyEnd = Math.max(bodyEnd, part.headerEnd, part.children.at(-1)?.bodyEnd ?? 0)
       part.lines = lines - linesBefore + (part.bodyEnd > bodyEnd ? 1 : 0)
       if (part.type === 'multipart' && part.children.length === 0)

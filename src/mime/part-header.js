@@ -1,5 +1,5 @@
 /**
- * What is kept of a header block: the fields that ENVELOPE and BODYSTRUCTURE need, as raw byte strings.
+ * Keeps of a header block the fields that ENVELOPE and BODYSTRUCTURE need, as raw byte strings.
  *
  * @typedef {import('./byte-writer.js').ByteString} ByteString
  *
@@ -42,12 +42,12 @@ export const ENVELOPE_FIELDS = new Set([
 /** Fields that describe a message. */
 const MESSAGE_FIELDS = new Set([...ENVELOPE_FIELDS, 'references'])
 
-/** Longest name in the two sets: longer ones need not be cut out to be compared. */
+/** The names in the two sets have at most so many characters: longer ones need not be cut out to be compared. */
 const MAX_NAME_LENGTH = 'content-transfer-encoding'.length
 
 /**
- * Address fields may be repeated against RFC 5322 §3.6, and their lists are then read as one. Of the others the
- * first counts.
+ * Fields that are read as one list where they are repeated, against RFC 5322 §3.6. For other fields the first one
+ * counts.
  */
 const REPEATABLE = new Set([...ADDRESS_FIELDS, 'references'])
 
@@ -59,7 +59,7 @@ export const EMPTY_HEADER = Object.freeze({ fields: new Map(), block: null })
  * @param {object} options
  * @param {boolean} options.isMessage - whether the fields of an ENVELOPE are wanted too
  * @param {boolean} options.isTop - whether the block itself is kept
- * @param {number} options.budgetBytes - what may be kept in all
+ * @param {number} options.budgetBytes - at most so many bytes are kept in all
  * @returns {{ header: PartHeader, keptBytes: number }}
  */
 export function readPartHeader(block, { isMessage, isTop, budgetBytes }) {

@@ -8,7 +8,7 @@
  *     header, body  their lengths in bytes
  *     lines
  *     type, subtype, encoding, charset
- *                   each a string: its length (1 byte), then UTF-8; one byte alone for those in COMMON
+ *                   each a string: its length (1 byte), then UTF-8; one byte alone for those in COMMON_STRINGS
  *     children      their number, then each of them
  *
  * @typedef {import('./part.js').Part} Part
@@ -44,7 +44,7 @@ const FLAG_ATTACHMENT = 4
  * Strings that are stored as one byte, 128 and their place here. Stored data names them by place: only ever add at
  * the end, or raise FORMAT_VERSION.
  */
-const COMMON = [
+const COMMON_STRINGS = [
   '',
   'text',
   'plain',
@@ -75,9 +75,9 @@ const COMMON = [
   'iso-8859-15',
   'windows-1252'
 ]
-const COMMON_PLACES = new Map(COMMON.map((text, place) => [text, place]))
+const COMMON_PLACES = new Map(COMMON_STRINGS.map((text, place) => [text, place]))
 
-/** Longest string that is stored; types and charsets of mail are far shorter. */
+/** A stored string has at most so many bytes; types and charsets of mail are far shorter. */
 const MAX_STRING_BYTES = 127
 
 /**
@@ -94,7 +94,7 @@ export function encodePartTree(root) {
 /**
  * @param {Buffer} bytes - made by `encodePartTree`
  * @returns {PartTree}
- * @throws {MailError} ACCOUNT_DAMAGED when they are not
+ * @throws {MailError} ACCOUNT_DAMAGED when the bytes are no part tree
  */
 export function decodePartTree(bytes) {
   const reader = new NodeReader(bytes)
@@ -176,7 +176,7 @@ class NodeReader {
   string() {
     const length = this.byte()
     if (length >= 0x80) {
-      const text = COMMON[length & 0x7f]
+      const text = COMMON_STRINGS[length & 0x7f]
       if (text === undefined) throw damaged('unknown short form')
       return text
     }

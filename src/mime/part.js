@@ -34,14 +34,14 @@ import { findParameter, parseContentType, parseStructured } from './content-type
 import { MAX_BOUNDARY_BYTES } from './limits.js'
 import { EMPTY_HEADER, fieldText } from './part-header.js'
 
-/** RFC 2045 §5.2: what a body without a (readable) Content-Type is. */
+/** The type of a body without a (readable) Content-Type, RFC 2045 §5.2. */
 const DEFAULT_TEXT = Object.freeze({
   type: 'text',
   subtype: 'plain',
   params: /** @type {[ByteString, ByteString][]} */ ([['charset', 'us-ascii']])
 })
 
-/** RFC 2046 §5.1.5: the default inside multipart/digest. */
+/** The type of a part inside multipart/digest without a Content-Type, RFC 2046 §5.1.5. */
 const DEFAULT_IN_DIGEST = Object.freeze({
   type: 'message',
   subtype: 'rfc822',
@@ -79,7 +79,7 @@ export function newPart(headerStart) {
 }
 
 /**
- * Fills in what the header says.
+ * Describes a part by its header.
  * @param {Part} part
  * @param {PartHeader} header
  * @param {boolean} isInDigest - whether the part lies directly in a multipart/digest
@@ -97,7 +97,7 @@ export function describePart(part, header, isInDigest) {
   part.md5 = fieldText(header, 'content-md5')
   part.location = fieldText(header, 'content-location')?.replace(/[ \t]+/g, '') ?? null
   const encoding = header.fields.get('content-transfer-encoding')?.[0]
-  // RFC 2045 §6.1 is one token; some write it with a comment, a semicolon or quotes.
+  // The encoding is one token (RFC 2045 §6.1); some programs write it with a comment, a semicolon or quotes.
   const token = encoding === undefined ? '' : parseStructured(encoding).value.replace(/["']/g, '')
   const name = /^[!-~]+/.exec(token)?.[0]
   if (name !== undefined) {
@@ -116,7 +116,7 @@ export function describePart(part, header, isInDigest) {
 }
 
 /**
- * A part that lies too deep to be taken apart.
+ * Makes a part that lies too deep to be taken apart one opaque piece.
  * @param {Part} part
  */
 export function makeOpaque(part) {
@@ -139,7 +139,7 @@ function setMedia(part, { type, subtype, params }) {
 
 /**
  * A multipart without any part is against every grammar (RFC 9051 §9 `body-type-mpart`): it gets one text part that
- * shows what is there.
+ * shows its whole body.
  * @param {Part} multipart
  * @returns {Part}
  */

@@ -12,13 +12,13 @@ import { createTransferDecoder } from './transfer-encoding.js'
 /** RFC 8970 §3.3: no more than 200 characters, as code points. */
 const PREVIEW_CHARACTERS = 200
 
-/** Bytes that are looked at, of all parts together: newsletters have up to 100 KiB of styles before their first word. */
+/** At most so many bytes of all parts together are read: newsletters have up to 100 KiB of styles before their first word. */
 export const MAX_PREVIEW_BYTES = 256 * 1024
 
-/** Parts that are looked at, until one has something to show: there may be a thousand blank ones. */
+/** At most so many parts are read until one has something to show: there may be a thousand blank ones. */
 export const MAX_PREVIEW_PARTS = 8
 
-/** Of a line that goes on so much is looked at, characters: it may be nothing but white space. */
+/** At most so many characters of a line without an end are looked at: it may be nothing but white space. */
 const MAX_BEGUN_CHARACTERS = 4_096
 
 /** Subtypes of text that a preview can be made of. */
@@ -27,17 +27,17 @@ const READABLE = new Set(['plain', 'html'])
 /** A line that begins a quotation, or is one. */
 const QUOTED_LINE = /^\s*>/
 
-/** What only says where a line may end: soft hyphen, zero width space, word joiner, and the byte order mark. */
+/** Characters that only say where a line may end: soft hyphen, zero width space, word joiner, and the byte order mark. */
 const BREAKS = /[\u00ad\u200b\u2060\ufeff]/g
 
-/** White space, control characters, and what newsletters fill their own previews with. */
+/** White space, control characters, and characters with which newsletters fill their own previews. */
 const BLANK = /(?:[\s\p{Cc}\u200c]|\u034f|\u200d)+/gu
 
-/** The same where nothing else stands, as in most mail, in a fraction of the time. */
+/** The blanks of text in ASCII, as in most mail, found in a fraction of the time. */
 const ASCII = /^[\0-\x7f]*$/
 const ASCII_BLANK = /[\0-\x20\x7f]+/g
 
-/** One of them that is a part of the word, or of the emoji, in which it stands. */
+/** A blank that, by itself, is a part of the word or of the emoji in which it stands. */
 const JOINER = /^(?:\u200c|\u034f|\u200d)$/
 
 /**
@@ -59,10 +59,10 @@ export function previewParts(node) {
 
 /** Takes the beginning of a part piece by piece, until there is enough for its preview. */
 export class PreviewReader {
-  /** Of an encoding that is not known nothing can be shown. */
+  /** False for an unknown encoding: nothing can be shown of such a part. */
   #isReadable
   #decoder
-  /** The line that may go on. */
+  /** The last line, as far as it has come. */
   #line = ''
   /** In one line: what was read so far, and what of it is no quotation. */
   #all = ''
@@ -82,7 +82,7 @@ export class PreviewReader {
     if (!this.#isReadable) return true
     this.#take(this.#decoder.push(bytes))
     if (hasEnough(this.#own)) return true
-    // A page may be one line.
+    // The line is looked at before its end, because a page may be one line.
     const begun = this.#line.slice(0, MAX_BEGUN_CHARACTERS)
     return !QUOTED_LINE.test(begun) && hasEnough(joined(this.#own, begun))
   }

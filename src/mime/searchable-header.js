@@ -1,7 +1,7 @@
 /**
  * Header fields as SEARCH compares them: RFC 3501 §6.4.4 has strings in the headers of messages and of their parts
- * decoded first (RFC 2047, RFC 2231). Of a field that can be read in several ways each stands on a line of its own, so
- * that a substring is found in any of them.
+ * decoded first (RFC 2047, RFC 2231). Where a field can be read in several ways, each reading stands on a line of its own,
+ * so that a substring is found in any of them.
  */
 import { findParameter, parseStructured } from './content-type.js'
 import { decodeByteString, decodeHeaderText } from './encoded-word.js'
@@ -15,7 +15,7 @@ import { composed } from '../support/composed.js'
 /** Fields whose parameters may name a file. */
 const NAMING_FIELDS = new Set(['content-type', 'content-disposition'])
 
-/** Parameters that name it. */
+/** Parameters that name a file. */
 const NAMES = new Set(['name', 'filename'])
 
 /**
@@ -85,9 +85,9 @@ export function searchablePartHeader(block) {
 function searchableValue(lowerName, value) {
   const text = readableText(value)
   const forms = new Set([text])
-  // As it stands in an ENVELOPE, from which a client may have it.
+  // The value as it stands in an ENVELOPE, from which a client may have it.
   if (ENVELOPE_FIELDS.has(lowerName)) forms.add(decodeHeaderText(value))
-  // Without comments and folds: `a (x) @ b` as `a@b`.
+  // Addresses without comments and folds: `a (x) @ b` as `a@b`.
   if (ADDRESS_FIELDS.has(lowerName))
     forms.add(decodeByteString(formatAddresses(parseAddressText(value))))
   else if (NAMING_FIELDS.has(lowerName) && text.includes('*'))
@@ -96,8 +96,8 @@ function searchableValue(lowerName, value) {
 }
 
 /**
- * A fold leaves a tab or several spaces where its writer had one space. Mail programs show one, and nobody could type what
- * stands there.
+ * Turns folds into one space: a fold leaves a tab or several spaces where its writer had one. Mail programs show one, and
+ * nobody could type the others into a search.
  *
  * @param {ByteString} value - a raw header value
  * @returns {string} decoded, each fold as one space

@@ -67,7 +67,7 @@ export function filterHeader(block, { fields, not }) {
   const wanted = new Set(fields.map((name) => name.toLowerCase()))
   const longest = fields.reduce((length, name) => Math.max(length, name.length), 0)
   /**
-   * Start and end of each run of lines that are kept.
+   * The start and end of each run of kept lines.
    *
    * @type {number[]}
    */
@@ -110,7 +110,7 @@ function copyRuns(block, runs, end) {
 }
 
 /**
- * Goes down a path. The numbers count the parts of a multipart; a message that is no multipart has one part, [1],
+ * Goes down a path. Its numbers count the parts of a multipart; a message that is no multipart has one part, [1],
  * which is its own body; a number after a message part counts in the message inside it.
  *
  * @param {PartTree} tree

@@ -10,21 +10,21 @@ const ESCAPE_LETTER = '\x1b'
 const TILDE = 0x7e
 const EMPTY = Buffer.alloc(0)
 
-/** What follows the escape of a set that ISO-2022-JP may switch to (RFC 1468, and half-width katakana). */
+/** The bytes behind an escape that switch to a set of ISO-2022-JP (RFC 1468, and half-width katakana). */
 const JIS_DESIGNATION = /^(?:\$[@B]|\([BHIJ])/
 
-/** The same of any set of one or two bytes (ISO 2022). */
+/** The bytes behind an escape that switch to any set of one or two bytes (ISO 2022). */
 const OTHER_DESIGNATION = /^(?:\$[()]?|\()[0-~]/
 
-/** A beginning of either, the escape before it included by being empty. */
+/** The beginning of such bytes: empty where the escape alone has come. */
 const BEGUN_DESIGNATION = /^(?:\$[()]?|\()?$/
 
-/** No byte of a seven-bit charset: decoders answer it with U+FFFD, wherever it stands. */
+/** A byte that no seven-bit charset has: decoders answer it with U+FFFD, wherever it stands. */
 const NO_BYTE = '\xff'
 
 /**
- * ISO-2022-JP (RFC 1468). The platform's decoder throws where bytes are cut inside of an escape that opens nothing;
- * it is given whole escapes alone, and the others as a byte that cannot be.
+ * ISO-2022-JP (RFC 1468). The platform's decoder throws where bytes are cut inside of an escape that opens nothing, so it is
+ * given whole escapes only, and NO_BYTE for those that open nothing.
  */
 export class JisDecoder {
   #inner
@@ -117,7 +117,7 @@ export class ShiftedDecoder {
       const byte = bytes[at] ?? 0
       const next = bytes[at + 1]
       if (this.#toSkip > 0) this.#toSkip--
-      // The next piece tells what this means.
+      // The next piece tells what this byte means.
       else if (byte === opening && next === undefined && !isLast) break
       else if (this.#isHz && byte === TILDE) {
         // ~{ opens, ~} closes, ~~ is a tilde, ~ before a line end joins the lines.

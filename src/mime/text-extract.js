@@ -12,30 +12,30 @@ import { releaseBuffer } from '../support/release-buffer.js'
 import { searchableHeader, searchablePartHeader } from './searchable-header.js'
 import { composed } from '../support/composed.js'
 
-/** Decoded pieces from this size on are not left to the garbage collector. */
+/** The memory of decoded pieces of at least so many bytes is given back at once, not left to the garbage collector. */
 const RELEASED_BYTES = 4_096
 
-/** Characters at the end of a piece that are looked at for a place to cut; nothing is written with more marks. */
+/** At most so many characters at the end of a piece are searched for a place to cut; no letter is written with more marks. */
 const MAX_HELD_CHARACTERS = 64
 
-/** From here on there are characters that are written as one with the one before them. */
+/** Characters below this code are never written as one with the character before them. */
 const FIRST_MARK = 0x300
 
-/** What may become one with the character before it: marks, the later letters of a Korean syllable, half a pair. */
+/** Characters that may become one with the one before: marks, the later letters of a Korean syllable, half a surrogate pair. */
 const JOINING = /[\p{M}\u1160-\u11ff\udc00-\udfff]/u
 
-/** A page says its charset in its first bytes, or not at all. */
+/** The charset of a page is sought in so many bytes: a page names it at its beginning, or not at all. */
 const HTML_HEAD_BYTES = 2_048
 
 /** Letters that are the same in nearly every charset. */
-const SAMPLE = Buffer.from('charset')
+const ASCII_SAMPLE = Buffer.from('charset')
 
 /**
  * @typedef {object} TextRange - of a message, to be read as text
  * @property {'text' | 'header' | 'part header'} kind - `header`: that of a message inside
  * @property {number} start
  * @property {number} end - exclusive
- * @property {PartNode} node - the part that it is of; for a header that of the message inside
+ * @property {PartNode} node - the part that the range is of; for a header, the root of the message inside
  *
  * @typedef {object} TextPiece
  * @property {TextRange['kind']} kind
@@ -43,9 +43,9 @@ const SAMPLE = Buffer.from('charset')
  */
 
 /**
- * What of a message is text, in its order: the names and descriptions of its parts, all text parts, attached ones
- * included, what reports and other messages about messages (`message/delivery-status` …) say, and the headers of
- * messages inside. Of a part only its first MAX_TEXT_PART_BYTES count.
+ * The ranges of a message that are text, in its order: the names and descriptions of its parts, all text parts, attached
+ * ones included, reports and other messages about messages (`message/delivery-status` …), and the headers of messages
+ * inside. Only the first MAX_TEXT_PART_BYTES of a part count.
  *
  * @param {PartNode} node
  * @returns {Generator<TextRange>}
@@ -103,7 +103,7 @@ export function decodeText(node, bytes) {
   return first + decoder.end()
 }
 
-/** The same for a part that comes in pieces, so that a large one is never in memory as a whole. */
+/** `decodeText` for a part that comes in pieces, so that a large one is never in memory as a whole. */
 export class TextPartDecoder {
   #transfer
   #charset
@@ -134,7 +134,7 @@ export class TextPartDecoder {
   push(bytes) {
     const decoded = this.#transfer ? this.#transfer.push(bytes) : bytes
     const text = this.#decode(decoded, false)
-    // Of a few bytes a decoder may keep hold.
+    // Small pieces are kept out: the decoder may still hold their memory.
     if (decoded !== bytes && decoded.length >= RELEASED_BYTES) releaseBuffer(decoded)
     const all = this.#tail + (this.#html ? this.#html.push(text) : text)
     const end = lastCut(all)
@@ -188,5 +188,5 @@ function charsetOfHtml(bytes) {
   const head = bytes.toString('latin1', 0, HTML_HEAD_BYTES)
   const charset = /<meta[^>]{0,200}?charset\s*=\s*["']?([\w-]{1,40})/i.exec(head)?.[1] ?? null
   // The name was read as ASCII, so a charset in which ASCII is other letters cannot be meant: Word writes `unicode` (UTF-16).
-  return decodeCharset(SAMPLE, charset) === SAMPLE.toString() ? charset : null
+  return decodeCharset(ASCII_SAMPLE, charset) === ASCII_SAMPLE.toString() ? charset : null
 }

@@ -3,9 +3,9 @@
  * on any chunking and go on after damage, since half a picture is better than none.
  *
  * @typedef {object} TransferDecoder
- * @property {boolean} isIdentity - whether it gives the bytes as they come
+ * @property {boolean} isIdentity - whether the decoder gives the bytes as they come
  * @property {(chunk: Buffer) => Buffer} push - the decoded bytes that are certain by now
- * @property {() => Buffer} end - the rest
+ * @property {() => Buffer} end - the rest of the decoded bytes
  */
 import { BASE64_ALPHABET } from '../support/base64-alphabet.js'
 
@@ -38,7 +38,7 @@ export function createTransferDecoder(encoding) {
   }
 }
 
-/** For each byte: its base64 value, 64 for padding, 255 for what is not of the alphabet. */
+/** For each byte: its base64 value, 64 for padding, 255 for a byte outside the alphabet. */
 const BASE64_VALUES = new Uint8Array(256).fill(255)
 for (const [value, code] of Buffer.from(BASE64_ALPHABET).entries()) BASE64_VALUES[code] = value
 BASE64_VALUES[EQUALS] = 64
@@ -82,10 +82,10 @@ class Base64Decoder {
   }
 }
 
-/** A line that has no soft break for so long is decoded as far as it is safe. */
+/** At most so many bytes of a line are held for its end; a longer one is decoded as far as it is safe. */
 const MAX_HELD_BYTES = 4_096
 
-/** White space of this length is no end of a line, whatever follows. */
+/** At most so many bytes of white space are held as the possible end of a line; more are text, whatever follows. */
 const MAX_PADDING_BYTES = 65_536
 
 /** RFC 2045 §6.7: white space at a line's end goes, `=` at its end joins the lines, a wrong escape stays as it is. */
@@ -222,7 +222,7 @@ class UuDecoder {
       pieces.push(this.line(bytes.subarray(start, end)))
       start = end + 1
     }
-    // No line of uuencode has more than 61 characters: a longer one is not of it.
+    // A line of uuencode has at most 61 characters: the rest of a longer one can be dropped, for it is none.
     this.held = Buffer.from(bytes.subarray(start, start + MAX_HELD_BYTES))
     return Buffer.concat(pieces)
   }

@@ -8,12 +8,12 @@ const HYPHEN = 0x2d
 const BYTE_ORDER_MARK = 0xfeff
 const REPLACEMENT = 0xfffd
 
-/** What opens a stretch of base64. */
+/** The byte that opens a stretch of base64, by form. */
 const SHIFT = { mail: 0x2b, imap: 0x26 }
 
-const VALUES = { mail: valuesOf(BASE64_ALPHABET), imap: valuesOf(BASE64_ALPHABET) }
-// Mail has both in it.
-VALUES.imap[','.charCodeAt(0)] = 63
+const LETTER_VALUES = { mail: valuesOf(BASE64_ALPHABET), imap: valuesOf(BASE64_ALPHABET) }
+// The form of IMAP has `,` in place of `/`, but mail has both in it.
+LETTER_VALUES.imap[','.charCodeAt(0)] = 63
 
 /**
  * @param {string} letters
@@ -29,11 +29,11 @@ function valuesOf(letters) {
 export class Utf7Decoder {
   #shift
   #values
-  /** Whether the stretch of base64 is open. */
+  /** Whether a stretch of base64 is open. */
   #isShifted = false
-  /** Whether nothing of it has come yet. */
+  /** Whether the open stretch has no byte yet. */
   #isFresh = false
-  /** Of the unit that is not complete. */
+  /** The bits that have come of the incomplete unit. */
   #bits = 0
   #bitCount = 0
   #isBegun = false
@@ -43,7 +43,7 @@ export class Utf7Decoder {
   /** @param {'mail' | 'imap'} form */
   constructor(form) {
     this.#shift = SHIFT[form]
-    this.#values = VALUES[form]
+    this.#values = LETTER_VALUES[form]
   }
 
   /**
