@@ -6,22 +6,22 @@ import { addressKey } from '../../support/address-key.js'
 /** @import { ImapConfig } from './server-context.js' */
 
 /**
- * Refused connections that are told why at a time; others are closed without a word. Without a bound those that finish no
- * handshake, or do not go, would take the descriptors that the limits are to keep.
+ * At most so many refused connections at a time are told why; others are closed without a word. Without this bound, those that
+ * finish no handshake, or do not go, would take the descriptors that the limits are to keep.
  */
 const MAX_REFUSED = 100
 
 /**
  * @typedef {object} Entry - of one connection, from its first packet
- * @property {string | null} refusal - what it is told instead of being served; null: it is welcome
- * @property {() => void} leave - when it is closed; to be called once
+ * @property {string | null} refusal - what the client is told instead of being served; null where it is served
+ * @property {() => void} leave - to be called once, when the connection is closed
  */
 
-/** Counts who is there. */
+/** Counts the open connections, and decides on each new one. */
 export class Admission {
   /** @type {Map<string, number>} */
   #perAddress = new Map()
-  /** Refused connections that are still there. */
+  /** Refused connections that are still open. */
   #refused = 0
   #bounds
   #isExempt
@@ -43,7 +43,7 @@ export class Admission {
   }
 
   /**
-   * Counts a connection before its handshake: those who never finish one are the ones to be counted.
+   * Counts a connection before its handshake, because connections that never finish one must count, too.
    *
    * @param {string} remoteAddress - the client's
    * @param {{ connections: number, isClosing: boolean }} state - of the server

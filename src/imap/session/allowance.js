@@ -2,8 +2,8 @@
  * Commands and bytes per minute, where the operator has set them: of an account, counted in the worker that has it open,
  * and of an address, of which each worker grants its share.
  *
- * Whoever takes more is slowed down to that pace, and nothing is refused: mail programs show a refusal to their users as a
- * failure, and ask again at once. A minute's worth may come at once, so only what goes on is slowed.
+ * A client that takes more is slowed down to that pace, and nothing is refused: mail programs show a refusal to their users as
+ * a failure, and ask again at once. A minute's worth may come at once, so only a client that goes on is slowed.
  */
 import { addressKey } from '../../support/address-key.js'
 
@@ -19,7 +19,7 @@ const MINUTE_MS = 60_000
  * @property {number} bytesPerMinutePerAddress
  */
 
-/** What may still be taken; it fills up evenly, to a minute's worth. */
+/** An amount that may still be taken; it fills up evenly, to a minute's worth. */
 class Allowance {
   #left
   #limit
@@ -46,7 +46,7 @@ class Allowance {
     this.#atMs = nowMs
   }
 
-  /** @param {number} amount - may be more than there is: what is owed is waited for */
+  /** @param {number} amount - may be more than there is: the session then waits until the debt is filled up */
   take(amount) {
     this.#left -= amount
   }
@@ -62,7 +62,7 @@ class Allowance {
   }
 }
 
-/** What one session takes from, until `release`. */
+/** The allowances that one session takes from, until `release`. */
 export class Pace {
   #commands
   #bytes
@@ -73,7 +73,7 @@ export class Pace {
    * @param {object} parts
    * @param {Allowance[]} parts.commands
    * @param {Allowance[]} parts.bytes
-   * @param {() => void} parts.refill - brings all of them up to now
+   * @param {() => void} parts.refill - fills up all of them to the present time
    * @param {() => void} parts.release
    */
   constructor({ commands, bytes, refill, release }) {
@@ -83,7 +83,7 @@ export class Pace {
     this.#release = release
   }
 
-  /** The session has ended, or has another pace now; called once. */
+  /** To be called once, when the session has ended or has another pace. */
   release() {
     this.#release()
   }
@@ -93,7 +93,7 @@ export class Pace {
     for (const allowance of this.#commands) allowance.take(1)
   }
 
-  /** @param {number} size - of what came or goes, before compression and TLS */
+  /** @param {number} size - of the bytes received or sent, before compression and TLS */
   noteBytes(size) {
     for (const allowance of this.#bytes) allowance.take(size)
   }
@@ -109,7 +109,7 @@ export class Pace {
 
 /** @typedef {{ allowance: Allowance, limit: () => number, sessions: number }} Entry */
 
-/** All that is counted in this process. */
+/** The allowances of all accounts and addresses in this process. */
 export class Allowances {
   #limits
   #clock
@@ -185,7 +185,7 @@ export class Allowances {
     return entry
   }
 
-  /** Forgets what nobody uses and a new one could stand for; called every second. */
+  /** Forgets full allowances that no session uses, for which a new one could stand; called every second. */
   tidy() {
     const nowMs = this.#clock.nowMs()
     for (const [key, { allowance, limit, sessions }] of this.#entries) {

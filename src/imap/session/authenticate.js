@@ -46,7 +46,7 @@ export async function logIn(session, { username, password }, commandName) {
     const { id: sessionId } = connection
     const client = { sessionId, remoteAddress, isTls, clientName: session.clientName }
     const attempt = { username, password, ...client, asker: connection }
-    // Where many log in, it may wait for its turn: of a client that has gone meanwhile nothing is checked.
+    // Where many log in, a login may wait for its turn: the password of a client that has gone meanwhile is not checked.
     login = await session.whileWorking(() => context.authenticate(attempt))
   } catch (error) {
     if (error instanceof MailError) session.countRefusedLogin()
@@ -79,7 +79,7 @@ async function ask(session, challenge) {
   if (event.kind === 'error') throw session.failureOf(event)
   if (event.kind === 'closed') throw new ConnectionClosed()
   if (event.kind !== 'line') {
-    // The receiver still takes the next line for SASL, so there is no way back to commands. Who is to go is told why.
+    // The receiver still takes the next line for SASL, so there is no way back to commands. The client is told why it must go.
     session.end('Autologout, the authentication was not finished')
     throw badSyntax('Authentication was interrupted')
   }

@@ -1,7 +1,7 @@
 /**
  * Messages that an APPEND brings in a literal8 with NUL in them. The parts that hold the NULs are stored in base64, which
- * RFC 3516 §4.4 leaves to the server and §6 asks for: BODY and BODYSTRUCTURE know no NUL. BINARY gives the parts as they
- * came. Messages without NUL stay as they are.
+ * RFC 3516 §4.4 leaves to the server and §6 asks for: BODY and BODYSTRUCTURE know no NUL. BINARY gives the parts as the
+ * client sent them. Messages without NUL stay as they are.
  */
 import { planRewriting, rewritten } from '../../mime/binary-to-base64.js'
 import { decodePartTree } from '../../mime/part-tree.js'
@@ -12,7 +12,7 @@ import { decodePartTree } from '../../mime/part-tree.js'
 /** @import { AccountStore } from '../../store/account-store.js' */
 
 /** Base64 with its line ends takes 78 bytes for 57. */
-const GROWTH = 78 / 57
+const BASE64_GROWTH = 78 / 57
 
 /**
  * @param {AccountStore} store
@@ -28,8 +28,8 @@ export async function showableContent(store, writer, content, onWriter) {
   const plan = planRewriting(tree, (node) => nodes.has(node))
   if (plan.length === 0) return content
   const second = await store.stageContent({
-    sizeHint: Math.ceil(content.size * GROWTH),
-    // What the client may send is told to it (RFC 7889), and was counted; the form is the server's choice.
+    sizeHint: Math.ceil(content.size * BASE64_GROWTH),
+    // The limit that the client knows (RFC 7889) was applied to its form of the message; this form is the server's choice.
     isSizeExempt: true
   })
   onWriter(second)

@@ -1,10 +1,10 @@
 /**
  * BINARY sections: a part's content without its transfer encoding, RFC 3516 §4.2 and §4.3. A literal says its length
- * first, and must be a literal8 if there is a NUL in it, so the content is decoded once to find out; what is small is
- * kept from that, what is large is decoded again as it goes out. Others have their turn between two pieces. The size of what
- * is not encoded stands in the part tree.
+ * first, and must be a literal8 if there is a NUL in it, so the content is decoded once to find out; small content is kept
+ * from that, large content is decoded again as it goes out. Others have their turn between two pieces. The size of content
+ * that is not encoded stands in the part tree.
  *
- * Multiparts and the whole message go out as they are: what encoding they name is that of the parts in them. So should
+ * Multiparts and the whole message go out as they are: an encoding that they name is that of the parts in them. So should
  * attached messages (RFC 2045 §6.4), but many are in base64, and BODYSTRUCTURE says so.
  */
 import { MailError } from '../../errors.js'
@@ -17,7 +17,7 @@ import { createTransferDecoder } from '../../mime/transfer-encoding.js'
 /** @import { Slicer } from '../../support/slicer.js' */
 /** @import { BinaryItem } from '../protocol/values/fetch-item.js' */
 
-/** Decoded bytes that are kept from the first decoding. */
+/** At most so many decoded bytes are kept from the first decoding. */
 const KEPT_BYTES = 256 * 1024
 
 /**
@@ -60,7 +60,7 @@ export async function openBinary(source, record, tree, { kind, section, partial 
     sizeBytes += piece.length
     hasNul ||= piece.includes(0)
     if (sizeBytes > KEPT_BYTES) kept = null
-    // In memory of its own: it may be a few bytes of a chunk, all of which would be kept.
+    // Copied: a piece may be a few bytes of a chunk, all of which would be kept.
     kept?.push(Buffer.from(piece))
   }
   const rest = kept === null ? decode() : inOrder(kept)

@@ -7,14 +7,14 @@ import { InflateInput } from './compression.js'
 /** @import { Socket } from 'node:net' */
 
 /**
- * What Node keeps of a client's bytes before it stops reading: what one TLS record carries (RFC 8446 §5.1), and less
- * than one read of a plain socket. With more, pieces would be put together in yet another buffer.
+ * Node stops reading from a client when it holds so many bytes: as many as one TLS record carries (RFC 8446 §5.1), and fewer
+ * than one read of a plain socket gives. With more, pieces would be put together in yet another buffer.
  */
 export const INPUT_BYTES = 16 * 1024
-/** A client that has said nothing for so long gives its inflater back; making another takes some 50 µs. */
+/** The inflater of a client that has said nothing for so many ms is given back; making another takes some 50 µs. */
 const REST_MS = 2000
 
-/** What a client sends on one socket. */
+/** The input of a client from one socket. */
 export class ClientInput {
   #socket
   #isTls
@@ -116,7 +116,7 @@ export class ClientInput {
     if (memory instanceof ArrayBuffer && chunk.length === memory.byteLength) memory.transfer(0)
   }
 
-  /** Throws away what has come and not been read. */
+  /** Throws away received bytes that have not been read. */
   discard() {
     while (this.#socket.read() !== null);
   }

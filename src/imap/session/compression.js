@@ -14,18 +14,18 @@ import { InflateHistory } from './inflate-history.js'
 
 /** @import { InflateRaw } from 'node:zlib' */
 
-/** What one deflate call takes: 64 KiB are some 0.7 ms of work, and larger ones do not compress better. */
+/** A batch has at most so many bytes: 64 KiB are some 0.7 ms of work, and larger batches do not compress better. */
 const BATCH_BYTES = 64 * 1024
-/** Batches up to this are deflated at once: the way to a thread and back costs as much. */
+/** A batch of at most so many bytes is deflated at once: the way to a thread and back costs as much. */
 const INLINE_BYTES = 4 * 1024
 /**
- * What a connection keeps of its output as the next batch's dictionary. It matters little: measured on 64 KiB batches
- * of a flag scan, headers and whole messages, 7.6, 3.3 and 1.8 to 1 with 8 KiB kept, 7.4, 3.4 and 1.8 with 32 KiB.
+ * A connection keeps so many bytes of its output as the next batch's dictionary. The number matters little: measured on
+ * 64 KiB batches of a flag scan, headers and whole messages, 7.6, 3.3 and 1.8 to 1 with 8 KiB kept, 7.4, 3.4 and 1.8 with 32 KiB.
  */
 const DICTIONARY_BYTES = 4 * 1024
-/** Inflated bytes that wait to be taken: a command line as a rule; a message comes in pieces of this. */
+/** At most so many inflated bytes wait to be taken: a command line as a rule; a message comes in pieces of this size. */
 const READ_AHEAD_BYTES = 16 * 1024
-/** What a sync flush ends with: an empty stored block behind its three bits, and then a byte begins. */
+/** The last bytes of a sync flush: an empty stored block, whose three bits of head stand before, up to a whole byte. */
 const SYNC_FLUSH = Buffer.from([0x00, 0x00, 0xff, 0xff])
 
 const DEFLATE_OPTIONS = Object.freeze({
@@ -35,12 +35,12 @@ const DEFLATE_OPTIONS = Object.freeze({
   finishFlush: constants.Z_SYNC_FLUSH
 })
 /**
- * For what is no longer than the window: 32 KiB of working memory in place of 130. Taken and given back between what
- * connections keep, the larger ones leave holes in the heap, measured as 10 kB more for each idle connection.
+ * Options for batches no longer than the window: 32 KiB of working memory in place of 130. Taken and given back between the
+ * memory that connections keep, the larger ones leave holes in the heap, measured as 10 kB more for each idle connection.
  */
 const INLINE_OPTIONS = Object.freeze({ ...DEFLATE_OPTIONS, windowBits: 12, memLevel: 5 })
 
-/** What the server sends, deflated. */
+/** Deflates what the server sends. */
 export class DeflateOutput {
   #send
   #onProgress
@@ -121,14 +121,14 @@ export class DeflateOutput {
   #finish(batch, deflated) {
     const kept = Math.max(0, DICTIONARY_BYTES - batch.length)
     const before = kept === 0 ? [] : [this.#dictionary.subarray(-kept)]
-    // Memory of its own: a view would hold a whole batch for as long as the client is silent.
+    // Copied: a view would hold a whole batch for as long as the client is silent.
     this.#dictionary = copyOf(Buffer.concat([...before, batch.subarray(-DICTIONARY_BYTES)]))
     this.#pendingBytes -= batch.length
     this.#send(deflated)
   }
 }
 
-/** What the client sends, inflated. */
+/** Inflates what the client sends. */
 export class InflateInput {
   /** @type {InflateRaw | null} */
   #stream = null
@@ -182,7 +182,7 @@ export class InflateInput {
     })
   }
 
-  /** Nothing more will be pushed; what is there can still be read. */
+  /** Nothing more will be pushed; bytes that are inflated can still be read. */
   end() {
     if (this.#isEnding) return
     this.#isEnding = true

@@ -20,11 +20,11 @@ import { ReplyOutput } from './reply-output.js'
 /** @import { Receiver } from '../protocol/receiver.js' */
 /** @import { Pace } from './allowance.js' */
 
-/** A client that takes no byte of its answer for so long is gone, whatever TCP believes. */
+/** A client that takes no byte of its answer for so many ms is gone, whatever TCP believes. */
 const WRITE_STALL_MS = 5 * 60_000
-/** After our FIN, so long may the client take to close; unread input is discarded meanwhile. */
+/** After our FIN, the client may take so many ms to close; unread input is discarded meanwhile. */
 const LINGER_MS = 5000
-/** TCP keep-alive probes start after this: below the 5 minutes after which many routers forget a flow. */
+/** TCP keep-alive probes start after so many ms of silence: below the 5 minutes after which many routers forget a flow. */
 const KEEP_ALIVE_MS = 120_000
 
 /**
@@ -38,7 +38,7 @@ const WAKE = Object.freeze({ kind: /** @type {const} */ ('wake') })
 
 /** Thrown by `drain` when the client has gone; it ends the command and the session, and is no failure. */
 export class ConnectionClosed extends Error {
-  /** Always for the same reason. */
+  /** Takes no arguments: it is always thrown for the same reason. */
   constructor() {
     super('The client closed the connection')
     this.name = 'ConnectionClosed'
@@ -55,11 +55,11 @@ export class Connection {
   #input
   /** @type {ReplyOutput} */
   #output
-  /** Where whoever wants the client's next event waits. */
+  /** The pause in which `nextEvent` waits for the client. */
   #reading = new Pause()
-  /** Where whoever has more to write waits. */
+  /** The pause in which `drain` waits until the client takes more. */
   #writing = new Pause()
-  /** Events given without waiting for the client. */
+  /** Counts the events that are given without waiting for the client, so that other clients get their turns. */
   #slicer = new Slicer()
   #isWoken = false
   #isClosed = false
@@ -71,7 +71,7 @@ export class Connection {
   #lingerDeadlineMs = Infinity
   /** @type {AbortController | null} */
   #closing = null
-  /** How many wait for the pace. */
+  /** How many waits for the pace there are. */
   #paced = 0
   /** Whether the next command is not read because too much was asked for. */
   isHeldBack = false
@@ -185,7 +185,7 @@ export class Connection {
       this.#isClosed = true
       this.#output.stop()
       this.#input.stop()
-      // A session does this at its end, but none has run where the connection was refused or its handshake failed.
+      // A session drops the pace at its end, but none has run where the connection was refused or its handshake failed.
       this.dropPace()
       this.#reading.end()
       this.#writing.end()
@@ -304,7 +304,7 @@ export class Connection {
   }
 
   /**
-   * Until the next tick, or until something else has happened: whoever waits looks again.
+   * Waits until the next tick, or until something else has happened: the caller looks again.
    *
    * @param {Pause} pause
    */

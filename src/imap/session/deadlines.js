@@ -2,16 +2,16 @@
  * How long a session waits for its client, and when it is cut off whatever it does.
  */
 
-/** A stranger whose time is over is cut off after so long: it has been told, but need not have read that. */
+/** A stranger whose time is over is cut off after so many ms more: it has been told, but need not have read that. */
 const LAST_WORDS_MS = 10_000
 
-/** Of one session. Times are those of the steady clock, in ms: a wall clock that is set would end all sessions, or none. */
+/** The deadlines of one session, in ms of the steady clock: a wall clock that is set would end all sessions, or none. */
 export class Deadlines {
   #limits
   #openedAtMs
   /** Whether nobody has logged in yet. */
   #isStranger = true
-  /** When it is cut off although its command still runs. */
+  /** When the session is cut off although its command still runs. */
   #cutAtMs = Infinity
 
   /**
@@ -24,7 +24,7 @@ export class Deadlines {
     this.#openedAtMs = openedAtMs
   }
 
-  /** Somebody has logged in. */
+  /** To be called when somebody has logged in. */
   noteLogin() {
     this.#isStranger = false
   }
@@ -38,14 +38,14 @@ export class Deadlines {
     return this.#isStranger ? this.#openedAtMs + loginTimeoutMs : nowMs + inactivityTimeoutMs
   }
 
-  /** @param {number} atMs - when it is cut off at the latest */
+  /** @param {number} atMs - when the session is cut off at the latest */
   cutAt(atMs) {
     this.#cutAtMs = Math.min(this.#cutAtMs, atMs)
   }
 
   /**
    * @param {number} nowMs
-   * @returns {boolean} whether it is cut off: a stranger may never read, or never stop to send
+   * @returns {boolean} whether the session is cut off: a stranger may never read, or never stop sending
    */
   isOver(nowMs) {
     if (nowMs > this.#cutAtMs) return true

@@ -34,13 +34,13 @@ import { SELECTED } from './states.js'
  * @property {ResponseCode | null} [code]
  * @property {Reply['status']} [status] - OK unless told otherwise
  * @property {boolean} [isAnswered] - the command has written its own tagged reply
- * @property {boolean} [holdsExpunges] - untagged EXPUNGE must wait, although others of that name allow it
+ * @property {boolean} [holdsExpunges] - untagged EXPUNGE must wait, although other commands of that name allow it
  *
- * @typedef {object} LateResult - the command has been read to its end, and nothing is left to do but to wait
+ * @typedef {object} LateResult - of a command that has been read to its end and only waits
  * @property {Promise<any>} later
  * @property {(done: any) => CommandResult | Promise<CommandResult>} finish - makes the result of what `later` gave; called when
  *   the commands before it have been answered, and may write what goes before the tagged reply
- * @property {number} heldBytes - that lie in memory until then, at most
+ * @property {number} heldBytes - at most so many bytes lie in memory until then
  * @property {boolean} [addsMessages] - the mailbox's last message may be another one by then (RFC 9051 §5.5: a command that
  *   names messages waits for it)
  */
@@ -53,21 +53,21 @@ import { SELECTED } from './states.js'
  * @property {readonly SessionState[]} states
  * @property {boolean} allowsExpunge - whether untagged EXPUNGE may precede the tagged reply (RFC 3501 §7.4.1)
  * @property {boolean} [isStreaming] - takes message literals before the command is complete, and parses for itself
- * @property {boolean} [isOverlapping] - may begin while others that overlap wait for their results: tells nothing before its
- *   own has come
- * @property {boolean} [mayLag] - works on what the client knows: what other processes have just written may come later
- * @property {boolean} [leavesMailbox] - is of use also where the mailbox cannot be read on: it is not given the news first
+ * @property {boolean} [isOverlapping] - may begin while other overlapping commands wait for their results: it tells nothing
+ *   before its own has come
+ * @property {boolean} [mayLag] - works on what the client knows: changes that other processes have just made may be told later
+ * @property {boolean} [leavesMailbox] - is of use also where the mailbox cannot be read on, so no news is taken in before it
  * @property {boolean} [asksForNames] - a name that cannot be decoded is a question with an empty answer, no failure
  * @property {(session: Session, raw: RawCommand, failure: SyntaxFailure) => void} [onSyntaxFailure] - before the reply
  * @property {(session: Session, args: any, call: CommandCall) => Promise<CommandResult | LateResult>} run
  */
 
 /**
- * Where each command is counted.
+ * The slot in which each command is counted.
  *
  * @type {ReadonlyMap<Command | undefined, number>}
  */
-const SLOTS = new Map([
+const COUNTER_SLOTS = new Map([
   [undefined, counters.commands.slotOf('unknown')],
   ...[...COMMANDS.values()].map(
     (command) => /** @type {const} */ ([command, counters.commands.slotOf(command.name)])
@@ -107,7 +107,7 @@ export async function dispatch(session, event) {
     const result = await run(session, command, call)
     if ('later' in result) {
       const { later, finish, heldBytes, addsMessages = false } = result
-      // It may fail before its turn has come, and Node ends the process for a rejection that nobody waits for yet.
+      // `later` may fail before its turn has come, and Node ends the process for a rejection that nobody waits for yet.
       later.catch(() => {})
       if (replies.isIdle) selected?.beginLateReplies()
       replies.add({ heldBytes, addsMessages }, async () => {
@@ -120,12 +120,12 @@ export async function dispatch(session, event) {
     outcome = toOutcome(result)
   } catch (error) {
     outcome = failed(session, error, raw)
-    // Its bytes must not be taken for commands.
+    // The literal's bytes must not be taken for commands.
     if (call.message !== null && !call.isTaken) session.connection.receiver.rejectMessage()
   } finally {
     selected?.unhold()
   }
-  // Those that began before it are answered before it.
+  // Commands that began before this one are answered before it.
   if (!replies.isIdle) await replies.settle()
   await answer(session, command, call, outcome, startedAt)
   return outcome.reply.status
@@ -171,7 +171,7 @@ async function answer(session, command, { raw, isUid }, outcome, startedAt) {
     session.tagged(raw.tag, reply)
   }
   const ms = performance.now() - startedAt
-  const slot = /** @type {number} */ (SLOTS.get(command))
+  const slot = /** @type {number} */ (COUNTER_SLOTS.get(command))
   counters.commands.record(slot, reply.status, command?.name === 'IDLE' ? null : ms)
   session.logger.debug(
     {
@@ -199,7 +199,7 @@ async function run(session, command, call) {
     const polling = session.pollOtherProcesses(command?.mayLag === true)
     if (polling !== null) await polling
   }
-  // The view could not be brought up to what is in the file: what it holds must not be shown as if it were all.
+  // The view could not be brought up to the file's state: its messages must not be shown as if they were all.
   const failure = session.selected?.view.failure ?? null
   if (failure !== null && command?.states === SELECTED && !isLeaving) throw failure
   if (command?.isStreaming === true && call.message !== null) {

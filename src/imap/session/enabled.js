@@ -1,9 +1,9 @@
 /**
- * What a client has enabled for the rest of its session, by ENABLE (RFC 5161) or by a command that implies it: until then every
- * answer is one of RFC 3501 alone.
+ * The extensions that a client has enabled for the rest of its session, by ENABLE (RFC 5161) or by a command that implies it:
+ * until then, every answer is one of RFC 3501 alone.
  */
 
-/** Of one session. */
+/** The extensions enabled in one session. */
 export class Enabled {
   /** IMAP4rev2 (RFC 9051 §6.3.1). */
   isRev2 = false

@@ -87,7 +87,7 @@ const REPLIES = {
 }
 
 /**
- * Codes that the operator should hear of, whatever the client does about them. PEPPER_MISSING is not among them: the login
+ * Errors that the operator should hear of, whatever the client does about them. PEPPER_MISSING is not among them: the login
  * itself raises that alarm, once for each account.
  */
 const ALARMING = new Set([

@@ -1,7 +1,7 @@
 /**
- * The fast path of FETCH for sections of short messages: the stored message is unpacked as far as it is asked for and copied
- * into the answer; nothing is awaited, and next to no object is made for it. A message that is longer, but not very long, and
- * asked for as a whole goes out in the pieces in which it is stored.
+ * The fast path of FETCH for sections of short messages: a stored message is unpacked as far as its sections reach and copied
+ * into the answer; nothing is awaited, and next to no object is made for a message. A message that is longer, but not very
+ * long, and asked for as a whole goes out in the pieces in which it is stored.
  */
 import { decodePartTree } from '../../mime/part-tree.js'
 import { filterHeader, resolveSection } from '../../mime/section.js'
@@ -93,7 +93,7 @@ function sectionsOf(body, items) {
     item.kind === 'SECTION' ? placeOf(item, tree, body.size) : null
   )
   const end = places.reduce((most, place) => Math.max(most, place?.end ?? 0), 0)
-  // Else it is not the tree of this message.
+  // A section that ends behind the message shows that the tree is not that of this message.
   const bytes = end <= body.size ? body.unpack(end) : null
   if (bytes === null) return null
   return (writer, item) => {

@@ -1,5 +1,5 @@
 /**
- * What a FETCH needs to read: the shared view alone, narrow rows, stored structures, or the message's bytes.
+ * Finds out what a FETCH needs to read: the shared view alone, narrow rows, stored structures, or the message's bytes.
  */
 
 /** @import { BinaryItem, FetchItem } from '../protocol/values/fetch-item.js' */
@@ -23,14 +23,14 @@
  * @property {readonly FetchItem[]} items - in the order of the response
  * @property {ReadNeeds} needs
  * @property {boolean} isViewOnly - flags, UID and MODSEQ: no row is read
- * @property {FlagLine | null} flagLine - where that is all, in the order in which `FetchWriter.flagLine` writes it
+ * @property {FlagLine | null} flagLine - where these are all items, in the order in which `FetchWriter.flagLine` writes them
  * @property {boolean} isWide - headers or structures are read, which may be large
  * @property {boolean} setsSeen - a section without PEEK (RFC 3501 §6.4.5)
  * @property {boolean} usesModSeq - enables CONDSTORE (RFC 7162 §3.1)
  */
 
 /**
- * What the message's row answers.
+ * The items that the message's row answers.
  *
  * @type {FetchItem['kind'][]}
  */
@@ -93,8 +93,8 @@ function readsContent(item) {
 }
 
 /**
- * Sections that are made of a message without waiting for the client or giving way to others: mail programs ask for two, a
- * command has room for thousands.
+ * At most so many sections are made of a message without waiting for the client or giving way to others: mail programs ask for
+ * two, a command has room for thousands.
  */
 export const MAX_SECTIONS = 4
 

@@ -1,6 +1,6 @@
 /**
- * Ways to answer a FETCH, by what it asks for. Clients ask for the same few items again and again: what they are answered by is
- * found out once.
+ * The plans to answer a FETCH, by its items. Clients ask for the same few items again and again, so the plans for them are made
+ * once.
  */
 import { BoundedMemo } from '../../support/bounded-memo.js'
 import { planPages } from './fetch-page.js'
@@ -13,8 +13,8 @@ import { planBodies, planFetch } from './fetch-plan.js'
 /**
  * @typedef {object} FetchPlans
  * @property {FetchPlan} plan
- * @property {PagePlan | null} pagePlan - null where it is no list
- * @property {BodyNeeds | null} bodyNeeds - null where it is one, or asks for more than messages' bytes
+ * @property {PagePlan | null} pagePlan - null where the FETCH asks for no list
+ * @property {BodyNeeds | null} bodyNeeds - null where it asks for a list, or for more than messages' bytes
  */
 
 /** @type {BoundedMemo<FetchPlans>} */

@@ -26,20 +26,20 @@ import { writeRecordItem } from './record-item.js'
 /** @typedef {{ flags: string, modSeq: number }} MessageState - `flags`: as they stand between the parentheses */
 
 /**
- * Fewer messages than this of which nothing has been read yet have probably just come: what lists are made of may not be in the
- * file yet.
+ * Fewer messages than this that have not been read yet have probably just come: the stored rows that lists are made of may not
+ * be in the file yet.
  */
 const MIN_UNKNOWN = 3
-/** Messages of a page that lie far apart: each may need a block of each kind by itself, some 20 KB. */
+/** A page of messages that lie far apart has at most so many: each may need a block of each kind by itself, some 20 KB. */
 const FAR_PAGE = 24
-/** Messages of which the previews are made, and kept, together. */
+/** The previews of so many messages are made, and kept, together. */
 const PREVIEWS_A_READ = 64
-/** Messages that are read at once where their bodies go out by the fast path. */
+/** So many messages are read at once where their bodies go out by the fast path. */
 const BODIES_A_READ = 32
 
 /**
- * Shared by all sessions, for what is written without awaiting anything in between. It has grown already and keeps the text of
- * flags: a FETCH of few messages need not make either.
+ * Shared by all sessions, for answers that are written without awaiting anything in between. This writer has grown already and
+ * keeps the text of flags: a FETCH of few messages need not make either.
  */
 const SHARED_WRITER = new FetchWriter()
 
@@ -57,7 +57,7 @@ export class FetchResponse {
    */
   #expected = []
   /**
-   * Of these, as far as they are read.
+   * The previews of `#expected`, as far as they have been read.
    *
    * @type {Map<MessageRecord, string | null>}
    */
@@ -78,7 +78,7 @@ export class FetchResponse {
   }
 
   /**
-   * Messages of which only the view is asked.
+   * Writes messages whose items the view answers alone.
    *
    * @param {readonly number[]} slots
    */
@@ -92,7 +92,7 @@ export class FetchResponse {
     for (let next = 0; next < slots.length;) {
       if (line === null) next = this.#writeViewItems(writer, slots, next)
       else {
-        // Looked up each time: another session may have made a keyword meanwhile.
+        // The keywords are looked up each time: another session may have made one meanwhile.
         const { keywords } = store
         next = writeFlagLines({ selected, keywords, line, writer, enoughBytes }, slots, next)
       }
@@ -100,13 +100,13 @@ export class FetchResponse {
       if (next === slots.length) return
       if (!connection.isCongested && !this.#slicer.isSpent) continue
       await this.#flush()
-      // What another session's failure may have left in it is not for this client.
+      // Another session's failure may have left something in the shared writer, which is not for this client.
       writer.clear()
     }
   }
 
   /**
-   * Items of the view in another order than most clients ask for them.
+   * Writes items of the view in another order than most clients ask for them.
    *
    * @param {FetchWriter} writer
    * @param {readonly number[]} slots
@@ -168,7 +168,7 @@ export class FetchResponse {
   }
 
   /**
-   * Writes what is made of messages' bytes by the fast path, and one by one the messages that it does not cover.
+   * Writes sections of messages by the fast path, and one by one the messages that it does not cover.
    *
    * @param {BodyNeeds} needs
    * @param {readonly number[]} slots
@@ -278,7 +278,7 @@ export class FetchResponse {
     return true
   }
 
-  /** Hands over what is gathered. */
+  /** Hands over the gathered responses. */
   finish() {
     this.#handOver(this.#writer)
   }
@@ -303,8 +303,8 @@ export class FetchResponse {
   }
 
   /**
-   * What may change while a section goes out. It is told as it was before: a keyword that is made meanwhile could not be
-   * announced within the response, and the MODSEQ must be that of the flags.
+   * The flags and MODSEQ, which may change while a section goes out. They are told as they were before: a keyword that is made
+   * meanwhile could not be announced within the response, and the MODSEQ must be that of the flags.
    *
    * @param {number} slot
    * @returns {MessageState}

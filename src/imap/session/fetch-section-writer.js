@@ -9,13 +9,13 @@ import { withoutNul } from '../protocol/compile/mask-nul.js'
 /** @import { Connection } from './connection.js' */
 /** @import { OpenedSection, SectionSource } from './fetch-sections.js' */
 
-/** Gathered responses above this are handed to the connection. */
+/** Gathered responses of more bytes are handed to the connection. */
 export const BATCH_BYTES = 64 * 1024
-/** Larger pieces of a body go out by themselves, without being copied. */
+/** Pieces of a body of more bytes go out by themselves, without being copied. */
 const COPY_BYTES = 8 * 1024
 /**
- * Bytes of bodies after which others have a turn, some 1 ms of work. Without it a client that reads as fast as we write
- * would hold the loop for a whole message, and what was sent could not be forgotten.
+ * After so many bytes of bodies others have a turn: some 1 ms of work. Without it a client that reads as fast as we write
+ * would hold the loop for a whole message, and the memory of sent bytes could not be given back.
  */
 const SLICE_BYTES = 256 * 1024
 
@@ -30,7 +30,7 @@ export class FetchSectionWriter {
   /**
    * @param {Pick<Connection, 'write' | 'writeOwned' | 'drain' | 'destroy' | 'isCongested'>} connection
    * @param {FetchWriter} writer - of the response that the sections are in
-   * @param {() => void} handOver - what it has gathered
+   * @param {() => void} handOver - hands over what the writer has gathered
    */
   constructor(connection, writer, handOver) {
     this.#connection = connection
@@ -50,7 +50,7 @@ export class FetchSectionWriter {
       else if (source === null) this.#writer.noSection(item)
       else await this.#writeSource(item, source)
     } catch (error) {
-      // The response is on its way already: nothing that may follow would be understood.
+      // The response is on its way already: the client would understand nothing that follows.
       this.#connection.destroy()
       throw error
     }

@@ -28,17 +28,17 @@ import { requireRead } from './record-item.js'
  *   a function where the bytes are to be read again when they are sent
  */
 
-/** Headers above this are filtered no more: no mail program writes them. */
+/** A header of more bytes is not filtered: no mail program writes one. */
 const MAX_FILTERED_BYTES = 1024 * 1024
 
 /**
- * What one message's sections may hold in memory before they are sent: more than mail programs ask for. Thousands of them fit
- * into one command, and each may begin with a chunk, or be a megabyte of header.
+ * The sections of one message hold at most so many bytes in memory before they are sent: more than mail programs ask for.
+ * Thousands of sections fit into one command, and each may begin with a chunk, or be a megabyte of header.
  */
 const MAX_HELD_BYTES = 4 * 1024 * 1024
 
 /**
- * Finds every section and reads the first piece of each, so that what can fail fails before the response has begun.
+ * Finds every section and reads the first piece of each, so that a failure comes before the response has begun.
  *
  * @param {{ store: AccountStore, slicer: Slicer }} source - `slicer`: of the command
  * @param {readonly FetchItem[]} items
@@ -67,7 +67,7 @@ export async function openSections(source, items, record) {
       const size = section?.heldBytes ?? 0
       const hasRoom = heldBytes + size <= MAX_HELD_BYTES
       if (hasRoom) heldBytes += size
-      // What was read with its first piece is given back now, not when the garbage collector comes.
+      // The chunks that were read with the first piece are given back now, not when the garbage collector comes.
       else await section?.rest?.return?.()
       opened.push(hasRoom ? section : () => open(item))
     }
@@ -121,7 +121,7 @@ async function openRange(store, record, item, start, end) {
   const rest = pieces[Symbol.asyncIterator]()
   const { value, done } = await rest.next()
   const first = done === true ? null : value
-  // The chunk of a piece may be larger than what is wanted of it, and others may have been read with it.
+  // The chunk of a piece may be larger than the piece, and other chunks may have been read with it.
   const memory = first?.buffer.byteLength ?? 0
   const hasMore = first !== null && first.length < to - from
   const heldBytes = hasMore ? Math.max(memory, HELD_BYTES) : memory

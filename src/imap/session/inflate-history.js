@@ -1,16 +1,16 @@
 /**
- * What a client has sent last, inflated: the dictionary of the inflater that goes on behind a pause.
+ * The last bytes that a client has sent, inflated: the dictionary of the inflater that goes on behind a pause.
  */
 
-/** How far back a client may look in what it has sent, bytes (RFC 1951 §2). */
+/** A client may refer back so many bytes in what it has sent (RFC 1951 §2). */
 const WINDOW_BYTES = 32 * 1024
-/** Room for so much is made in steps, and no more: with twice the window, little is moved to the front. */
-const MAX_BYTES = 2 * WINDOW_BYTES
-const MIN_BYTES = 1024
+/** Room is made in steps, for at most so many bytes: with twice the window, little is moved to the front. */
+const MAX_ROOM_BYTES = 2 * WINDOW_BYTES
+const MIN_ROOM_BYTES = 1024
 
 const EMPTY = Buffer.alloc(0)
 
-/** A copy of its own: whoever takes the bytes changes them where they lie, and zeroes what may be a part of a password. */
+/** Keeps copies: whoever takes the bytes changes them where they lie, and zeroes those that may be a part of a password. */
 export class InflateHistory {
   #bytes = EMPTY
   #length = 0
@@ -28,15 +28,15 @@ export class InflateHistory {
     this.#length += seen.length
   }
 
-  /** Gives back what is not needed while nothing comes. */
+  /** Gives back the room that is not needed while nothing comes. */
   shrink() {
     this.#keepIn(this.window.length)
   }
 
   /** @param {number} more - bytes, up to WINDOW_BYTES */
   #makeRoom(more) {
-    const wanted = Math.max(MIN_BYTES, 2 * (this.#length + more))
-    if (this.#bytes.length < MAX_BYTES) this.#keepIn(Math.min(wanted, MAX_BYTES))
+    const wanted = Math.max(MIN_ROOM_BYTES, 2 * (this.#length + more))
+    if (this.#bytes.length < MAX_ROOM_BYTES) this.#keepIn(Math.min(wanted, MAX_ROOM_BYTES))
     else this.#length = this.window.copy(this.#bytes)
   }
 

@@ -3,10 +3,10 @@
  * commands, each as soon as it can be.
  */
 
-/** Commands that may wait: a few milliseconds of work for the store. */
+/** At most so many commands wait: a few milliseconds of work for the store. */
 const MAX_WAITING = 32
 
-/** What they may hold in memory, bytes; one alone may hold more. */
+/** The waiting commands hold at most so many bytes in memory; one alone may hold more. */
 const MAX_HELD_BYTES = 1024 * 1024
 
 /** The replies of one session. */

@@ -18,15 +18,15 @@ const WILDCARD = /[*%]/
 const ANYTHING = /^\*+$/
 
 /**
- * Patterns with a wildcard in one command: mail programs send two or three. Each is compared with each name, and eight
- * thousand fit into a command. Names without one may be as many as fit.
+ * One command has at most so many patterns with a wildcard: mail programs send two or three. Each is compared with each name,
+ * and eight thousand would fit into a command. Patterns without a wildcard may be as many as fit.
  */
 const MAX_PATTERNS = 100
 
 /** @type {readonly number[]} */
-const NONE = []
+const NO_STATES = []
 
-/** As the first level. */
+/** INBOX as the first level of a name. */
 const INBOX = /^INBOX(?=\/|$)/
 const INBOX_LENGTH = 5
 
@@ -56,7 +56,7 @@ export function compileListPattern(pattern) {
    */
   const steps = new Map()
   /**
-   * The same for capitals that stand for small letters as well.
+   * The steps by capitals, each for the small letter as well: INBOX is one name in any case.
    *
    * @type {Map<number, number[]>}
    */
@@ -78,7 +78,7 @@ export function compileListPattern(pattern) {
   }
   const states = new Uint32Array((last >>> 5) + 1)
   return (name) => {
-    // Each of these stands for a character of the name.
+    // Each step to the next state takes a character of the name.
     if (last > name.length) return false
     // INBOX is one name in any case, also as the first level (RFC 3501 §5.1).
     const inboxEnd = INBOX.test(name) ? INBOX_LENGTH : 0
@@ -88,7 +88,7 @@ export function compileListPattern(pattern) {
       const code = name.charCodeAt(at)
       const stays = code === SEPARATOR ? staysAnywhere : staysInLevel
       const from = (at < inboxEnd ? inboxSteps : steps).get(code)
-      if (!advance(states, from ?? NONE, stays)) return false
+      if (!advance(states, from ?? NO_STATES, stays)) return false
     }
     return hasBit(states, last)
   }

@@ -9,7 +9,7 @@ import { parentsOf } from './mailbox-tree.js'
 /** @import { NameTest } from './list-pattern.js' */
 /** @import { MailboxNode } from './mailbox-tree.js' */
 
-/** Comparisons of a name and a pattern between two looks at the clock: each may take ten microseconds and more. */
+/** So many names and patterns are compared between two looks at the clock: each comparison may take ten microseconds and more. */
 const STEP_TESTS = 32
 
 /**
@@ -26,7 +26,7 @@ const CRITERIA = {
 }
 
 /**
- * Without any of those: a mailbox, or a level above one (RFC 3501 §6.3.8).
+ * The criterion without any selection option: a mailbox, or a level above one (RFC 3501 §6.3.8).
  *
  * @param {MailboxNode} node
  * @returns {boolean}

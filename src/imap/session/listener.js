@@ -26,15 +26,15 @@ import { makeTlsContext } from './tls-context.js'
 /** @import { Clock } from '../../support/clock.js' */
 /** @import { Authenticate, ImapConfig, ImapServerContext, Login, SessionLogger } from './server-context.js' */
 
-/** Deadlines, IDLE reminders and other processes' changes are looked at this often. */
+/** Deadlines, IDLE reminders and other processes' changes are looked at every so many ms. */
 const TICK_MS = 1000
-/** Ticks between two looks for changes that another process has made, for sessions in IDLE. */
+/** For sessions in IDLE, other processes' changes are looked for every so many ticks. */
 const TICKS_PER_POLL = 2
-/** Where other workers go on, sessions end one after the other, so that their logins do not all come at once, ms. */
+/** Where other workers go on, a session ends every so many ms, so that their logins do not all come at once. */
 const BETWEEN_BYES_MS = 20
-/** A session that somebody has ended may take so long for its running command, ms: a client may never read the answer. */
+/** A session that is ended may take at most so many ms for its running command: a client may never read the answer. */
 const END_MS = 60_000
-/** Connections that the kernel holds for us while the process is busy. */
+/** The kernel holds so many connections for us while the process is busy. */
 const BACKLOG = 1024
 
 /**
@@ -101,12 +101,12 @@ class Listener {
   #sessions = new Set()
   /** @type {Set<Promise<void>>} */
   #running = new Set()
-  /** Of these, sessions whose client is connected to another worker. */
+  /** How many of these sessions have a client that is connected to another worker. */
   #adopted = 0
   /** @type {NodeJS.Timeout | null} */
   #timer = null
   #ticks = 0
-  /** Whether those in IDLE are being looked after: with thousands that may take longer than until the next time. */
+  /** Whether a look for the sessions in IDLE is under way: with thousands, it may last beyond the next tick. */
   #isPolling = false
   #isClosing = false
   #admission

@@ -1,6 +1,6 @@
 /**
- * Answers that are long and made at once: others have their turn between two pieces, and of a client that reads slowly no
- * more than a piece is held up.
+ * Writes answers that are long and made at once: others have their turn between two pieces, and for a client that reads slowly
+ * no more than one piece is held in memory.
  */
 import { Slicer } from '../../support/slicer.js'
 import { numberSetPieces } from '../protocol/values/sequence-set.js'

@@ -44,7 +44,7 @@ export async function writeMailboxLine(session, row, oldName) {
 
 /**
  * Tells the name under which a mailbox is kept, after a command that was given another spelling of it (RFC 9051 §6.3.4,
- * §6.3.6, §6.3.12). What was done is done: where the mailbox cannot be read any more, nothing is told.
+ * §6.3.6, §6.3.12). The command has been done: where the mailbox cannot be read any more, nothing is told.
  *
  * @param {Session} session
  * @param {string} name - in Unicode, as it is kept
@@ -63,7 +63,7 @@ export async function tellOldName(session, name, oldName) {
 /**
  * @param {Session} session
  * @param {Token | undefined} token - the argument that names the mailbox, of a command that has waited for nothing yet
- * @param {string} name - what became of it: composed (NFC), INBOX in capitals as the first level
+ * @param {string} name - the name as it is kept: composed (NFC), INBOX in capitals as the first level
  * @returns {string | null} the name as the client has written it; null where that is the same, or nobody has to know.
  *   INBOX in any case is INBOX (RFC 9051 §9, mailbox), and a trailing separator belongs to no name (§6.3.4)
  */

@@ -21,12 +21,12 @@ import { writeLongAnswer } from './long-answer.js'
 
 /** @typedef {{ allowsExpunge: boolean, isUid: boolean }} NewsOptions - `isUid` adds the UID to each FETCH */
 
-/** FETCH lines between two looks at the client and the clock: so many bytes. */
+/** So many bytes of FETCH lines are written between two looks at the client and the clock. */
 const STEP_BYTES = 64 * 1024
 
 /**
- * Of all sessions: what is written is handed over before anything is awaited. It knows how flags are written, and most
- * answers are one line.
+ * The writer of all sessions, because its lines are handed over before anything is awaited. It keeps the text of flags, and
+ * most answers are one line.
  */
 const LINE_WRITER = new FetchWriter()
 
@@ -102,15 +102,15 @@ export function writeSize(session, exists) {
 }
 
 /**
- * Takes \Recent of the messages that nobody has had it for yet (RFC 3501 §2.3.2). A session that may not write has it too,
- * and takes it from nobody; one of IMAP4rev2 leaves it to those who know it.
+ * Takes \Recent for the messages of which no session has had it yet (RFC 3501 §2.3.2). A session that may not write shows
+ * \Recent too, and takes it from nobody; a session of IMAP4rev2 leaves it to those that know it.
  *
  * @param {Session} session
  */
 export async function claimRecent(session) {
   const { selected } = session
   if (selected === null || session.enabled.isRev2) return
-  // The view may have more once it is done; only what it has now is claimed.
+  // The view may have more messages once the claim is done; only those of now are claimed.
   const { uidNext } = selected.view
   const isForOthersToo = selected.isReadOnly
   try {
@@ -158,7 +158,7 @@ export async function tellFlags(session, slots, line) {
   for (let next = 0; next < slots.length;) {
     // Another session may have made a keyword since the step before.
     if (line.withFlags) tellKeywords(session)
-    // What another session's failure may have left in it is not for this client.
+    // Another session's failure may have left something in the shared writer, which is not for this client.
     writer.clear()
     const { keywords } = session.store
     next = writeFlagLines({ selected, keywords, line, writer, enoughBytes }, slots, next)

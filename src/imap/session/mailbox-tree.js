@@ -9,12 +9,12 @@ import { sortInSlices } from '../../store/sort/sliced-sort.js'
 /** @import { MailboxRow } from '../../store/mailbox-rows.js' */
 /** @import { Slicer } from '../../support/slicer.js' */
 
-/** Names between two looks at the clock: each may have forty levels. */
+/** So many names are read between two looks at the clock: each may have forty levels. */
 const STEP_NAMES = 32
 
 /**
- * Names and levels of one answer: many times what there is of either. Forty thousand subscriptions of forty levels would be
- * half a gigabyte.
+ * One answer has at most so many names and levels: many times as many as accounts have. Forty thousand subscriptions of forty
+ * levels would be half a gigabyte.
  */
 const MAX_NODES = 200_000
 

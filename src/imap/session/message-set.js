@@ -8,7 +8,7 @@ import { badSyntax } from '../protocol/syntax-failure.js'
 /** @import { SelectedMailbox } from './selected-mailbox.js' */
 /** @import { Slicer } from '../../support/slicer.js' */
 
-/** Slots between two looks at the clock. */
+/** So many slots are visited between two looks at the clock. */
 const STEP_SLOTS = 4096
 
 /**
@@ -48,8 +48,8 @@ export async function uidsOf(selected, set, isUid, slicer) {
 }
 
 /**
- * The messages that COPY and MOVE are to take, all or none: one that has a number but is gone cannot be taken, and a part of
- * the set must not be (RFC 3501 §6.4.7). From `$` an expunged message has gone by itself (RFC 5182 §2.1).
+ * Finds the messages that COPY and MOVE are to take, all or none: a message that has a number but is gone cannot be taken, and a
+ * part of the set must not be (RFC 3501 §6.4.7). From `$` an expunged message has gone by itself (RFC 5182 §2.1).
  *
  * @param {SelectedMailbox} selected
  * @param {SequenceSet} set

@@ -15,8 +15,8 @@ export class Pause {
   }
 
   /**
-   * Waits until `end` is called, for whatever reason: who waits looks again. The deadline ends nothing by itself, whoever
-   * has a clock looks at it.
+   * Waits until `end` is called, for whatever reason: the caller then looks again. The deadline ends nothing by itself: the
+   * owner of a clock compares it and calls `end`.
    *
    * @param {number} [deadlineMs] - of the steady clock
    */

@@ -1,5 +1,5 @@
 /**
- * What other processes have written, for sessions in IDLE: whoever sends commands sees it with these.
+ * Takes in what other processes have written for sessions in IDLE: other sessions take it in with their commands.
  */
 import { Slicer } from '../../support/slicer.js'
 

@@ -13,7 +13,7 @@ export class RecentUids {
   }
 
   /**
-   * @param {number} fromUid - the session may have it already of some from there on
+   * @param {number} fromUid - some messages from this UID on may be \Recent in the session already
    * @param {number} toUid - exclusive
    */
   add(fromUid, toUid) {
@@ -34,7 +34,7 @@ export class RecentUids {
    * @returns {boolean}
    */
   has(uid) {
-    // Ascending, and most messages are older than all of them.
+    // The ranges ascend, and most messages are older than all of them.
     for (const { from, to } of this.ranges) if (uid < to) return uid >= from
     return false
   }

@@ -5,22 +5,22 @@
  */
 import { releaseBuffer } from '../../support/release-buffer.js'
 
-/** What goes out at once: two TCP windows of a slow start. */
+/** A block has so many bytes, which go out at once: two TCP windows of a slow start. */
 export const BLOCK_BYTES = 64 * 1024
 
-/** Blocks that are always kept for the next connections: 4 MiB, enough for some dozen clients at work. */
-const KEPT = 64
+/** At least so many blocks are kept for the next connections: 4 MiB, enough for some dozen clients at work. */
+const KEPT_BLOCKS = 64
 
-/** Blocks that are kept while so many are in use again and again: 16 MiB. */
+/** At most so many blocks are kept, while they are in use again and again: 16 MiB. */
 const MAX_SPARE = 256
 
-/** Those above KEPT that nobody needed for so long are given up, milliseconds. */
+/** Blocks above KEPT_BLOCKS that nobody needed for so many ms are given up. */
 const TRIM_MS = 10_000
 
 /** @type {Buffer[]} */
 const spare = []
 
-/** How few were spare at a time since the last look: so many are more than was needed. */
+/** The fewest blocks that were spare at a time since the last look: so many were not needed. */
 let fewest = 0
 
 /** @type {NodeJS.Timeout | null} */
@@ -37,17 +37,17 @@ function takeBlock() {
 function giveBack(block) {
   if (spare.length >= MAX_SPARE) return releaseBuffer(block)
   spare.push(block)
-  if (spare.length > KEPT) trimmer ??= setTimeout(trim, TRIM_MS).unref()
+  if (spare.length > KEPT_BLOCKS) trimmer ??= setTimeout(trim, TRIM_MS).unref()
 }
 
 function trim() {
-  const excess = Math.min(fewest, spare.length - KEPT)
+  const excess = Math.min(fewest, spare.length - KEPT_BLOCKS)
   if (excess > 0) for (const block of spare.splice(0, excess)) releaseBuffer(block)
   fewest = spare.length
-  trimmer = spare.length > KEPT ? setTimeout(trim, TRIM_MS).unref() : null
+  trimmer = spare.length > KEPT_BLOCKS ? setTimeout(trim, TRIM_MS).unref() : null
 }
 
-/** What one connection is about to send. */
+/** The replies that one connection is about to send. */
 export class ReplyBlock {
   /** @type {Buffer | null} */
   #block = null
@@ -61,7 +61,7 @@ export class ReplyBlock {
 
   /**
    * @param {Buffer} bytes - the caller's again afterwards
-   * @param {number} at - from here on they are copied
+   * @param {number} at - index of the first byte to copy
    * @returns {number} how many had room
    */
   copy(bytes, at) {

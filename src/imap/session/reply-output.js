@@ -8,21 +8,21 @@ import { BLOCK_BYTES, ReplyBlock } from './reply-block.js'
 
 /** @import { Socket } from 'node:net' */
 
-/** Bytes that wait for the deflater above which the client has to wait. */
+/** Where more bytes wait for the deflater, the client has to wait. */
 const DEFLATED_BYTES = 64 * 1024
-/** Larger replies are not copied into the block of small ones. */
+/** Replies of more bytes are not copied into the block of small ones. */
 const COPY_BYTES = 16 * 1024
-/** Pieces above this are written by themselves, and their memory is given back when they are sent. */
+/** Pieces of more bytes are written by themselves, and their memory is given back when they are sent. */
 const OWNED_BYTES = 32 * 1024
 /**
- * Replies that are made without a pause go to the kernel together, up to this, bytes: each call of it wakes the client, and of
- * messages of 256 KB in pieces of 32 KiB a sixth of the time went into that.
+ * Replies that are made without a pause go to the kernel together, at most so many bytes: each call of the kernel wakes the
+ * client, which took a sixth of the time for messages of 256 KB in pieces of 32 KiB.
  */
 const GATHERED_BYTES = 192 * 1024
-/** Unsent bytes above this make the next command wait: what a client that does not read can pin. */
+/** More unsent bytes make the next command wait: a client that does not read pins no more memory. */
 const MAX_UNSENT_BYTES = 256 * 1024
 
-/** What a connection sends. Once stopped it sends nothing more, and drops what it is given. */
+/** The output of a connection. Once stopped it sends nothing more, and drops what it is given. */
 export class ReplyOutput {
   #socket
   #onBytes
@@ -32,7 +32,7 @@ export class ReplyOutput {
   #isFlushScheduled = false
   /** Whether the socket gathers what it gets, until the next flush. */
   #isCorked = false
-  /** What it has gathered, bytes. */
+  /** So many bytes are gathered in the socket. */
   #gatheredBytes = 0
   #isStopped = false
 
@@ -90,7 +90,7 @@ export class ReplyOutput {
   writeCopied(bytes) {
     if (this.#isStopped) return
     this.#onBytes(bytes.length)
-    // Of what is all there already the client may read the beginning while the rest is copied.
+    // The client may read the beginning of a long answer while the rest is copied.
     const isLong = bytes.length > BLOCK_BYTES
     for (let at = 0; at < bytes.length;) {
       at += this.#replies.copy(bytes, at)
@@ -152,7 +152,7 @@ export class ReplyOutput {
    */
   #beginPiece(piece) {
     if (this.#isStopped) return false
-    // What comes before it and behind it shares its packets: a client that is woken by the first line alone reads thrice.
+    // Replies before and behind the piece share its packets: a client that is woken by the first line alone reads thrice.
     this.#gather()
     this.#passReplies()
     this.#onBytes(piece.length)
@@ -197,7 +197,7 @@ export class ReplyOutput {
   #passReplies() {
     if (this.#replies.length === 0) return
     if (this.#deflate !== null) this.#deflate.write(this.#replies.takeCopy())
-    // Of a client that is slow to read, no more than one block is held up.
+    // For a client that is slow to read, no more than one block is held.
     else if (this.#socket.writableLength > this.#gatheredBytes) this.#send(this.#replies.takeCopy())
     else this.#replies.sendTo((bytes, onSent) => this.#send(bytes, onSent))
   }

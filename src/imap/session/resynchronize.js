@@ -14,7 +14,7 @@ import { tellFlags } from './mailbox-news.js'
 /** @import { SelectedMailbox } from './selected-mailbox.js' */
 /** @import { Session } from './session.js' */
 
-/** Pairs of a client that are compared between two looks at the clock. */
+/** So many pairs of a client are compared between two looks at the clock. */
 const STEP_PAIRS = 1024
 
 const EVERYTHING = new SequenceSet([{ from: 1, to: 0 }])

@@ -33,5 +33,5 @@ export class SavedResult {
   }
 }
 
-/** What `$` is after SELECT, and until something is saved. */
+/** The value of `$` after SELECT, until a search is saved. */
 export const NOTHING_SAVED = new SavedResult([])

@@ -19,7 +19,7 @@ import { hasMessageNumbers, hasModSeq } from './search-query.js'
 /** @import { CommandResult } from './dispatcher.js' */
 /** @import { Session } from './session.js' */
 
-/** Slots between two looks at the clock. */
+/** So many slots are visited between two looks at the clock. */
 const STEP_SLOTS = 1024
 
 /**
@@ -33,7 +33,7 @@ export async function answerSearch(session, { name, tag, isUid, key, returns }, 
   const tellsModSeq = hasModSeq(key)
   if (tellsModSeq) session.enableCondstore()
   const slots = await find().catch((error) => {
-    // RFC 5182 §2.1: what is answered NO leaves nothing saved; until then `$` may stand in the keys themselves.
+    // RFC 5182 §2.1: a search that is answered NO leaves nothing saved; until then `$` may stand in the keys themselves.
     if (returns?.options.includes('SAVE')) selected.savedResult = NOTHING_SAVED
     throw error
   })
@@ -106,7 +106,7 @@ async function answerReturn(session, { tag, isUid, slots, returns, tellsModSeq }
 }
 
 /**
- * `$` has no order, while a sort has: to look which of all slots are meant takes a tenth of what it takes to put them back.
+ * `$` has no order, while a sort has: asking of every slot whether it is meant takes a tenth of the time of sorting them back.
  *
  * @param {MailboxView} view
  * @param {readonly number[]} slots - each once, in no order
@@ -157,7 +157,7 @@ function highestModSeqOf(slots, modSeqs) {
 }
 
 /**
- * What is answered NO leaves nothing saved (RFC 5182 §2.1), also where nothing runs because the charset is not known.
+ * A search that is answered NO leaves nothing saved (RFC 5182 §2.1), also where none runs because the charset is not known.
  *
  * @param {Session} session
  * @param {RawCommand} raw - a SEARCH or SORT

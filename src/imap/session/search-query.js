@@ -1,7 +1,7 @@
 /**
- * From a client's search key to messages of the selected mailbox, for every command that takes one. What only the
- * session or the account knows is put into the key first: `$` (RFC 5182 §2.1) becomes the UIDs that were saved, EMAILID
- * (RFC 8474 §5) those of the messages that have it.
+ * From a client's search key to messages of the selected mailbox, for every command that takes one. Parts of the key that
+ * only the session or the account can resolve are replaced first: `$` (RFC 5182 §2.1) by the UIDs that were saved, EMAILID
+ * (RFC 8474 §5) by those of the messages that have it.
  */
 import { searchMessages } from '../../store/search/evaluate.js'
 import { Slicer } from '../../support/slicer.js'
@@ -21,11 +21,11 @@ import { contentIdOf } from './object-id.js'
  */
 
 /**
- * Matches no message.
+ * A key that matches no message.
  *
  * @type {SearchKey}
  */
-const NOTHING = { op: 'not', key: { op: 'all' } }
+const NO_MESSAGES = { op: 'not', key: { op: 'all' } }
 
 /**
  * @param {Session} session - with a selected mailbox, which the caller holds
@@ -120,7 +120,7 @@ async function resolveKey(key, resolution) {
     case 'emailId':
       return await idKey(key.id, resolution)
     case 'threadId':
-      return NOTHING
+      return NO_MESSAGES
     default:
       return key
   }
@@ -149,7 +149,7 @@ async function idKey(id, { session, known, slicer }) {
   const before = known.get(id)
   if (before) return before
   const contentId = contentIdOf(id)
-  if (contentId === null) return NOTHING
+  if (contentId === null) return NO_MESSAGES
   await slicer.breathe()
   const { mailboxId } = session.requireSelected().view
   const uids = await session.store.findByContent(mailboxId, contentId)

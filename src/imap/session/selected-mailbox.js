@@ -23,7 +23,7 @@ import { NOTHING_SAVED } from './saved-result.js'
 import {
   inOrder,
   mergeSorted,
-  NONE,
+  NO_SLOTS,
   onceInOrder,
   ranksFromLast,
   visibleAt,
@@ -53,15 +53,15 @@ import {
  * @property {boolean} isOutOfRange - whether a sequence number does not exist (RFC 3501 §9, seq-number: a tagged BAD)
  */
 
-const NOTHING_EXPUNGED = { expunged: NONE, expungedUids: NONE }
+const NOTHING_EXPUNGED = { expunged: NO_SLOTS, expungedUids: NO_SLOTS }
 
 /** The selected mailbox of one session. */
 export class SelectedMailbox {
   /** @type {ViewAttachment} */
   #attachment
-  #hidden = NONE
-  #pending = NONE
-  /** The mailbox's mod-sequence before the first of these expunges. */
+  #hidden = NO_SLOTS
+  #pending = NO_SLOTS
+  /** The mailbox's mod-sequence before the first of the pending expunges. */
   #pendingAfter = Infinity
   /**
    * Each list is ascending; a message may be in several.
@@ -73,7 +73,7 @@ export class SelectedMailbox {
   #toldExists
   #holds = 0
   #isDetached = false
-  /** What is \Recent in this session. */
+  /** The messages that are \Recent in this session. */
   recent = new RecentUids()
   /**
    * UIDs that this session has made \Seen, and the MODSEQ of each change: it is not durable, so not in the view, until the view
@@ -82,20 +82,20 @@ export class SelectedMailbox {
    * @type {Map<number, number>}
    */
   #seenSoon = new Map()
-  /** The highest of these MODSEQs. */
+  /** The highest MODSEQ in `#seenSoon`. */
   #seenSoonModSeq = 0
   #origin
   /**
-   * UIDs of the STOREs that wait for their replies, and maybe of others before them.
+   * UIDs of the messages that STOREs waiting for their replies change, and maybe of earlier STOREs.
    *
    * @type {Set<number>}
    */
   storedUids = new Set()
-  /** `toldModSeq` before the first of the replies that wait. */
+  /** The value of `toldModSeq` before the first waiting reply. */
   #toldBefore = 0
-  /** Whether the client has been told of others' changes since, while replies waited. */
+  /** Whether the client was told of others' changes while replies waited. */
   #isMixed = false
-  /** What `$` stands for (RFC 5182 §2.1); a mailbox that is selected anew has none. */
+  /** The messages that `$` stands for (RFC 5182 §2.1): none in a mailbox that is selected anew. */
   savedResult = NOTHING_SAVED
   /**
    * The mod-sequence up to which the client has been told everything. The mailbox's own may be higher: what a client has as
@@ -150,8 +150,8 @@ export class SelectedMailbox {
   }
 
   #compact() {
-    this.#hidden = NONE
-    this.#pending = NONE
+    this.#hidden = NO_SLOTS
+    this.#pending = NO_SLOTS
     this.#pendingAfter = Infinity
     this.#changed = []
     this.#toldLength = this.view.length
@@ -318,7 +318,7 @@ export class SelectedMailbox {
     // A message goes once. All at once, because a large mailbox is expunged in many pages.
     const expunged = inOrder(expunges)
     const seen = expunged.subarray(0, countBelow(expunged, knownLength))
-    // What came and went between two looks is never mentioned.
+    // A message that came and went between two looks is never mentioned.
     const unseen = expunged.subarray(seen.length)
     if (unseen.length > 0) {
       this.#hidden = mergeSorted(this.#hidden, unseen)
@@ -332,7 +332,7 @@ export class SelectedMailbox {
   #tellExpunged() {
     const { uids } = this.view
     const slots = this.#pending
-    this.#pending = NONE
+    this.#pending = NO_SLOTS
     this.#pendingAfter = Infinity
     // Highest first: no number changes before it has been sent.
     const expunged = ranksFromLast(slots, this.#hidden)
@@ -351,7 +351,7 @@ export class SelectedMailbox {
   }
 
   /**
-   * The client was told that these are \Seen now; the view will know when the change is durable.
+   * Notes that the client was told of messages that they are \Seen; the view will know when the change is durable.
    *
    * @param {readonly number[]} uids
    * @param {number} modSeq - of the change

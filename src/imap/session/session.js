@@ -51,7 +51,7 @@ export class Session {
   clientName = null
   /** @type {SelectedMailbox | null} */
   selected = null
-  /** How many keywords the last FLAGS response named: where there are more, it is sent again before a FETCH may show them. */
+  /** How many keywords the last FLAGS response named: where there are more, FLAGS is sent again before a FETCH may show them. */
   toldKeywords = 0
   /** @type {Login | null} */
   #login = null
@@ -63,7 +63,7 @@ export class Session {
   strikes = new Strikes()
   /** Replies of commands that wait for the disk. */
   replies = new LateReplies((error) => this.fail(error))
-  /** Of the command that runs. */
+  /** The tag of the command that runs. */
   runningTag = ''
   #openedAtMs
   #deadlines
@@ -309,7 +309,7 @@ export class Session {
   end(text, { withinMs = Infinity } = {}) {
     this.#byeText ??= text
     this.#deadlines.cutAt(this.context.steadyClock.nowMs() + withinMs)
-    // Whoever is to go need not wait for it.
+    // A client that is sent away need not wait for its pace.
     this.connection.dropPace()
     this.#remote?.end(this.#byeText)
     this.connection.wake()

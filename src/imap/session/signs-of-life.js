@@ -1,12 +1,12 @@
 /**
- * What a client is told so that it does not take silence for a dead connection: in IDLE (RFC 2177 leaves that to the
- * server), while a command is at work (RFC 9585 §4), and while it is held back.
+ * Lines for a client that could take silence for a dead connection: in IDLE (RFC 2177 leaves that to the server), while a
+ * command is at work (RFC 9585 §4), and while the client is held back.
  */
 import { inProgress } from '../protocol/compile/response-code.js'
 
 /** @import { ResponseCode } from '../protocol/compile/response-code.js' */
 
-/** A command at work says so after this much silence, RFC 9585 §4: 10 to 15 seconds. */
+/** A command at work says so after so many ms of silence, RFC 9585 §4: 10 to 15 seconds. */
 const PROGRESS_MS = 10_000
 
 /**
@@ -14,14 +14,14 @@ const PROGRESS_MS = 10_000
  * that its command goes on. Where it has gone, its host refuses the first line, and writing the second finds that out (the
  * third, where another worker has the client's socket and passes lines on): then the work can end.
  */
-const PROBES = 3
+const MAX_PROBES = 3
 
-/** Of one session. */
+/** The signs of life of one session. */
 export class SignsOfLife {
   #lastOutputMs = 0
   /** Commands that are at work and say nothing until they are done. */
   #working = 0
-  #probesLeft = PROBES
+  #probesLeft = MAX_PROBES
 
   /** @param {number} nowMs - when something was written to the client */
   noteOutput(nowMs) {

@@ -1,13 +1,13 @@
 /**
- * Slots of a mailbox in their order. Of a large mailbox that is emptied there are millions, between two looks of a client:
+ * Slots of a mailbox in their order. Where a large mailbox is emptied, millions are expunged between two looks of a client:
  * typed arrays take half of the time and of the memory.
  */
 
 /** @type {Readonly<Uint32Array>} */
-export const NONE = new Uint32Array(0)
+export const NO_SLOTS = new Uint32Array(0)
 
-/** One number in so many is sorted sooner than looked for. */
-const FEW = 64
+/** Numbers that are fewer than one in so many of a range are sorted sooner than looked for in it. */
+const SPARSE_FACTOR = 64
 
 /**
  * @param {Readonly<Uint32Array>} left - sorted, unique
@@ -44,7 +44,7 @@ export function inOrder(lists) {
     numbers.set(list, at)
     at += list.length
   }
-  // Of many pages each mostly comes behind the one before, and to sort takes ten times as long as to see that.
+  // Each page mostly comes behind the one before, and sorting takes ten times as long as seeing that.
   return isAscending(numbers) ? numbers : numbers.sort()
 }
 
@@ -62,7 +62,7 @@ export function onceInOrder(lists, end) {
   const all = []
   if (isInOrder) return all.concat(...lists)
   const count = lists.reduce((sum, { length }) => sum + length, 0)
-  if (count * FEW < end) return [...new Set(all.concat(...lists))].sort((a, b) => a - b)
+  if (count * SPARSE_FACTOR < end) return [...new Set(all.concat(...lists))].sort((a, b) => a - b)
   const isNamed = new Uint8Array(end)
   for (const list of lists)
     for (let index = 0; index < list.length; index++)

@@ -1,15 +1,15 @@
 /**
- * How much a session bears of a client that does not speak IMAP, or guesses passwords, before it ends.
+ * Counts what a client does wrong, one that does not speak IMAP or guesses passwords, until its session ends.
  */
 
-/** BADs before login: a stranger that does not speak IMAP. */
+/** After so many BADs before login, the client is a stranger that does not speak IMAP. */
 const MAX_BAD_BEFORE_LOGIN = 3
-/** Consecutive BADs after login: a client gone mad, or text taken for commands. */
+/** After so many consecutive BADs after login, the client has gone mad, or text is taken for commands. */
 const MAX_BAD_AFTER_LOGIN = 20
-/** Refused logins on one connection; the throttle slows them down, this makes guessing cost connections. */
+/** One connection has at most so many refused logins: the throttle slows them down, this makes guessing cost connections. */
 const MAX_REFUSED_LOGINS = 10
 
-/** Of one session. */
+/** The strikes of one session. */
 export class Strikes {
   #badCommands = 0
   #refusedLogins = 0

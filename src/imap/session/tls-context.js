@@ -1,6 +1,6 @@
 /**
- * What a TLS handshake of this server takes: the certificate for the name that the client asks for (RFC 6066 §3), and a
- * protocol of the listener's where the client names some (RFC 7301; `imap` comes from RFC 2595). One that asks for other
+ * The TLS context of a listener's handshakes: the certificate for the name that the client asks for (RFC 6066 §3), and the
+ * listener's protocol where the client names some (RFC 7301; `imap` comes from RFC 2595). A client that asks for other
  * protocols alone is refused: on the IMAP port it would be a browser that somebody has sent there.
  */
 import { createSecureContext } from 'node:tls'

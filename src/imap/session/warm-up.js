@@ -2,8 +2,8 @@
  * V8 compiles a loop only after it has run for a while. Without this the first client that lists a large mailbox after a start
  * waits twice as long as the next one: so a mailbox that is made up is read and listed before anybody can connect.
  *
- * What V8 has compiled it throws away as soon as something happens that it has not seen happen in a loop that it counted
- * already: then the first client waits as if nothing had been done. So what is rare must happen here all the way through:
+ * V8 throws a compiled loop away as soon as something happens in it that has not happened there before: then the first client
+ * waits as if nothing had been done. So rare things must happen here all the way through:
  * flags that have not occurred together, a writer that needs room, a message that is \Recent, a MODSEQ that is told, rows
  * that are not packed, a view that is told once more what comes next.
  * `node --trace-deopt` says what was missed.
@@ -21,9 +21,9 @@ import { SelectedMailbox } from './selected-mailbox.js'
 
 /** @import { Row, Source } from '../../store/view-rows.js' */
 
-/** Blocks of messages. */
+/** The made-up mailbox has so many blocks of messages. */
 const BLOCKS = 16
-/** Of one read: each is told to a function of its own, as it is later. */
+/** One read gives so many blocks: each is told to a function of its own, as it is later. */
 const PAGE_BLOCKS = 4
 const SCANS = 4
 

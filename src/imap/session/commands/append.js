@@ -30,13 +30,13 @@ import { AUTHENTICATED } from '../states.js'
 
 /** A message that comes unasked (non-synchronising) is checked beforehand only when it is larger, bytes. */
 const SMALL_BYTES = 64 * 1024
-/** With so many bytes of a command in memory, its next messages go into the file at once. */
+/** When so many bytes of a command are in memory, its next messages go into the file at once. */
 const KEPT_BYTES = 4 * 1024 * 1024
-/** What a command may hold in all: of messages in the file there is still what was made of their headers. */
+/** A command holds at most so many bytes in all: of messages in the file, what was made of their headers is still held. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024
-/** A command may last as long as its messages take to come; the store hears so often that it still does, milliseconds. */
+/** A command lasts as long as its messages take to come; every so many ms the store hears that it still does. */
 const KEEP_INTERVAL_MS = 10 * 60 * 1000
-/** Messages of one command: one transaction adds them all, for which other writers of the mailbox wait. */
+/** A command has at most so many messages: one transaction adds them all, for which other writers of the mailbox wait. */
 const MAX_MESSAGES = 10_000
 
 /** @type {Command} */
@@ -66,7 +66,7 @@ class AppendDialogue {
   #contents = []
   /** @type {ContentWriter[]} */
   #writers = []
-  /** What the complete ones take in memory. */
+  /** So many bytes of memory are taken by the complete messages. */
   #heldBytes = 0
   /** Whether the command's end has been read, or will not come. */
   #isOver = false
@@ -92,14 +92,14 @@ class AppendDialogue {
       if (next.literal.size === 0) return await this.#refuseEmpty()
       await this.#prepare(next)
       next = await this.#takeMessage(next)
-      // Hundreds of small ones may have come at once.
+      // Hundreds of small messages may have come at once.
       if ('kind' in next) await this.#slicer.breathe()
     }
     return this.#finishCommand(next)
   }
 
   /**
-   * RFC 3502 §6.3.11: an empty literal is how a client calls the whole command off.
+   * Ends the command at an empty literal, by which a client calls it off as a whole (RFC 3502 §6.3.11).
    *
    * @returns {Promise<CommandResult>}
    */
@@ -110,8 +110,8 @@ class AppendDialogue {
   }
 
   /**
-   * Refuses what can be refused before a byte has come. A small message that comes without being asked for is on its way:
-   * the transaction finds the same, and most are right.
+   * Refuses a message, where it must be, before a byte of it has come. A small message that comes without being asked for is on
+   * its way already: the transaction finds the same faults, and most messages have none.
    *
    * @param {MessageEvent} event
    */
@@ -156,7 +156,7 @@ class AppendDialogue {
       const event = await this.#nextEvent()
       if (event.kind === 'messageData') {
         if (event.chunk.length > 0) await writer.write(event.chunk)
-        // More of it may be here already, and whatever it is full of is looked at.
+        // More of the message may be here already, and every byte of it is looked at.
         await this.#slicer.breathe()
         await this.#keepOthers()
         hasNul ||= literal.isLiteral8 && event.chunk.includes(0)
@@ -174,7 +174,7 @@ class AppendDialogue {
     }
   }
 
-  /** Those that are complete already show no sign of life by themselves. */
+  /** Keeps the complete messages, which show the store no sign of life by themselves. */
   async #keepOthers() {
     const { context, store } = this.#session
     const nowMs = context.clock.nowMs()
@@ -264,13 +264,13 @@ class AppendDialogue {
     return event
   }
 
-  /** What is left of the command is to be read past, so that no byte of a message is taken for a command. */
+  /** Reads past the rest of the command, so that no byte of a message is taken for a command. */
   skipRest() {
     if (!this.#isOver) this.#session.connection.receiver.rejectMessage()
     this.#isOver = true
   }
 
-  /** Gives up what was staged and not appended. */
+  /** Gives up the messages that were staged and not appended. */
   drop() {
     return this.#session.store.abortStaged(this.#writers)
   }

@@ -37,7 +37,8 @@ export const close = {
 }
 
 /**
- * What other processes have marked goes as well. Where that cannot be read, what is known of goes alone.
+ * Takes in the changes of other processes, so that messages which they have marked go as well. Where these cannot be read, only
+ * the known ones go.
  *
  * @param {Session} session
  */

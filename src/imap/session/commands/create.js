@@ -16,8 +16,8 @@ import { AUTHENTICATED } from '../states.js'
 /** @import { Command } from '../dispatcher.js' */
 /** @import { Session } from '../session.js' */
 
-/** What a mailbox can be made for (RFC 6154 §2): one of these. */
-const USES = ['\\Archive', '\\Drafts', '\\Junk', '\\Sent', '\\Trash']
+/** The special uses of which a mailbox can be made for one (RFC 6154 §2). */
+const OFFERED_USES = ['\\Archive', '\\Drafts', '\\Junk', '\\Sent', '\\Trash']
 
 /** @type {Command} */
 export const create = {
@@ -47,7 +47,8 @@ export const create = {
  */
 function requireUses(uses) {
   // \All and \Flagged would be views of other mailboxes, \Important somebody's judgement.
-  if (uses.length > 1 || uses.some((use) => !USES.includes(use))) throw new MailError('USE_REFUSED')
+  if (uses.length > 1 || uses.some((use) => !OFFERED_USES.includes(use)))
+    throw new MailError('USE_REFUSED')
 }
 
 /**

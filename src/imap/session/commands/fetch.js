@@ -36,9 +36,9 @@ import { SELECTED } from '../states.js'
 /** @import { SelectedMailbox } from '../selected-mailbox.js' */
 /** @import { Session } from '../session.js' */
 
-/** Rows a page where only the view or narrow rows are read: what the store takes at most. */
+/** A page has so many messages where only the view or narrow rows are read: the store takes no more. */
 const ROW_PAGE = 500
-/** The first page where headers or structures are read, which may be up to 256 KiB each. */
+/** The first page has so many messages where headers or structures are read, which may be up to 256 KiB each. */
 const FIRST_WIDE_PAGE = 25
 /** @type {ReadonlySet<number>} */
 const NOTHING_SEEN = new Set()
@@ -93,7 +93,7 @@ async function fetchMessages(session, args) {
   try {
     gone = await writeMessages(session, plans, wanted, { response, slicer, isUid })
   } finally {
-    // What is gathered is whole, also where a later message cannot be answered.
+    // The gathered responses are whole, also where a later message cannot be answered.
     response.finish()
   }
   const name = isUid ? 'UID FETCH' : 'FETCH'

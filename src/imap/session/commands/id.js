@@ -1,5 +1,5 @@
 /**
- * ID exchanges program names. The client's is kept for the account's owner, who wants to know their sessions apart.
+ * ID exchanges program names. The client's name is kept for the account's owner, who wants to tell sessions apart.
  *
  * State: any.
  * Command and response: RFC 2971 §3.1, §3.2. Outlook fails to log in on an odd answer, so it is a plain list.
@@ -9,7 +9,7 @@ import { ANY_STATE } from '../states.js'
 
 /** @import { Command } from '../dispatcher.js' */
 
-/** Characters of a program's name that are kept, with its version. */
+/** At most so many characters of a program's name and version are kept. */
 const MAX_NAME_CHARACTERS = 60
 
 /**

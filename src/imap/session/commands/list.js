@@ -37,12 +37,12 @@ export const list = {
     }
     const rows = await session.store.listMailboxes()
     const subscriptions = await session.store.listSubscriptions()
-    // A client that goes away ends it.
+    // A client that goes away ends the search for names.
     const slicer = new Slicer(session.connection.closeSignal)
     const { selection } = args
     const withLevels = selection.includes('RECURSIVEMATCH')
     const nodes = await buildMailboxTree({ rows, subscriptions, withLevels, slicer })
-    // An empty one matches nothing, whatever the reference (RFC 5258 §3).
+    // An empty pattern matches nothing, whatever the reference (RFC 5258 §3).
     const named = patterns.filter((pattern) => pattern !== '')
     const tests = compileListPatterns(named.map((pattern) => reference + pattern))
     for (const listed of await selectNodes(nodes, { selection, tests, slicer })) {
@@ -69,7 +69,7 @@ async function writeNode(session, { node, isSelected, childInfo }, args) {
     try {
       await writeStatus(session, node.row, statusItems)
     } catch (error) {
-      // Deleted meanwhile: RFC 5819 §2 lets the STATUS of such a mailbox be missing.
+      // The mailbox was deleted meanwhile: RFC 5819 §2 lets its STATUS be missing.
       if (!isMailError(error, 'MAILBOX_NOT_FOUND')) throw error
     }
   }

@@ -27,7 +27,8 @@ export const rename = {
 }
 
 /**
- * Where either name was given in another spelling, it is the old one as it was given.
+ * The OLDNAME to tell, where the client wrote either name in another spelling than the one that is kept: the old name as it was
+ * written.
  *
  * @param {Session} session
  * @param {RawCommand} raw

@@ -15,7 +15,7 @@ import { SELECTED } from '../states.js'
 
 /** @typedef {import('../../protocol/parse/index.js').CommandArguments['SEARCH']} SearchArgs */
 
-/** What IMAP4rev2 takes for granted where no result option is given: ALL, in an ESEARCH (RFC 9051 §6.4.4). */
+/** The result options of IMAP4rev2 where none is given: ALL, in an ESEARCH (RFC 9051 §6.4.4). */
 const RETURN_ALL = Object.freeze({ options: [], partial: null })
 
 /** @type {Command} */

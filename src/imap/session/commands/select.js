@@ -1,6 +1,6 @@
 /**
  * SELECT opens a mailbox; EXAMINE opens it to be read only. A mailbox that was open before is left first, without
- * expunging, also when the new one cannot be opened. What other processes have written is taken in as the new one is
+ * expunging, also when the new one cannot be opened. Other processes' changes are taken in as the new one is
  * opened.
  *
  * State: authenticated, selected.
@@ -57,7 +57,7 @@ export const examine = {
 }
 
 /**
- * What is answered NO, because no mailbox can have such a name, leaves no mailbox selected either (RFC 3501 §6.3.1).
+ * A SELECT that is answered NO because no mailbox can have such a name leaves no mailbox selected either (RFC 3501 §6.3.1).
  *
  * @param {Session} session
  * @param {RawCommand} _raw
@@ -124,7 +124,7 @@ async function open(session, { mailbox, condstore, qresync }, { raw }, isReadOnl
  */
 async function tellMailbox(session, selected, { row, oldName, qresync }) {
   const { view } = selected
-  // UIDNEXT must be of the same moment as EXISTS: what comes while \Recent is claimed is told at the end.
+  // UIDNEXT must be of the same moment as EXISTS: messages that come while \Recent is claimed are told at the end.
   const { uidNext: nextUid } = view
   if (!selected.isReadOnly) await claimRecent(session)
   else if (!session.enabled.isRev2) selected.recent.add(row.recentFromUid, view.uidNext)

@@ -21,7 +21,7 @@ export const starttls = {
     const reply = Buffer.from(`${tag} OK Begin TLS now\r\n`)
     const { deadlineMs } = session
     await session.connection.startTls({ reply, tls, deadlineMs })
-    // A failed handshake has closed the connection; the session loop finds it so.
+    // A failed handshake has closed the connection; the session loop finds it closed.
     return { text: 'STARTTLS completed', isAnswered: true }
   }
 }

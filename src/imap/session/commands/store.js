@@ -20,7 +20,7 @@ import { SELECTED } from '../states.js'
 /** @import { SelectedMailbox } from '../selected-mailbox.js' */
 /** @import { Session } from '../session.js' */
 
-/** Slots between two looks at the clock. */
+/** So many slots are visited between two looks at the clock. */
 const STEP_SLOTS = 1024
 
 /** @typedef {import('../../protocol/parse/index.js').CommandArguments['STORE']} StoreArgs */
@@ -54,7 +54,7 @@ async function storeFlags(session, args) {
   const { isUid, set, action, flags, unchangedSince } = args
   const selected = session.requireWritable()
   if (unchangedSince !== null) {
-    // That CONDSTORE is on is told at once, and so behind the replies to the commands before.
+    // It is told at once that CONDSTORE is on, so the replies to the commands before must go out first.
     await session.replies.settle()
     session.enableCondstore()
   }
@@ -132,7 +132,7 @@ async function storeAlone(session, work, { slots, uids, args, isSomeExpunged, sl
   const { view } = selected
   const before = view.highestModSeq
   const { failedUids } = await work().catch(async (error) => {
-    // Some pages of it are done, and what a session did itself is news to nobody but others.
+    // Some pages of the command are done, and a session is not told its own changes as news.
     const isDone = (/** @type {number} */ slot) =>
       /** @type {number} */ (view.modSeqs[slot]) > before && !view.isExpunged(slot)
     const done = await filterInSlices(slots, isDone, slicer)
@@ -199,8 +199,8 @@ async function partFailed(slots, uids, failedUids, slicer) {
 }
 
 /**
- * Tells what a client that was away cannot know: RFC 7162 §3.1.3 recommends it. What others have changed since its last
- * command is told as news.
+ * Tells what a client that was away cannot know: RFC 7162 §3.1.3 recommends it. Changes that others have made since the
+ * client's last command are told as news.
  *
  * @param {Session} session
  * @param {readonly number[]} slots - of messages that have changed since
