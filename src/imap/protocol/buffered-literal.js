@@ -3,11 +3,11 @@ import { secretBytes } from '../../support/secret-bytes.js'
 
 /** @typedef {import('./input-queue.js').InputQueue} InputQueue */
 
-/** One of them, from its first byte to its last. */
+/** One buffered literal, from its first byte to its last. */
 export class BufferedLiteral {
-  /** What has come, and zeros behind it. */
+  /** The bytes that have come, and zeros behind them. */
   bytes
-  /** Bytes still to come. */
+  /** So many bytes are still to come. */
   left
 
   /** @param {number} size - bytes */
@@ -25,7 +25,7 @@ export class BufferedLiteral {
       const chunk = input.take(this.left)
       if (chunk === null) return false
       chunk.copy(this.bytes, this.bytes.length - this.left)
-      // It may be a password, and whoever zeroes the literal does not know of this copy.
+      // The chunk may hold a password, and whoever zeroes the literal does not know of this copy.
       chunk.fill(0)
       this.left -= chunk.length
     }

@@ -1,6 +1,6 @@
 /**
- * What the server says it can do, and when: one row for each capability, RFC 9051 §6.1.1 and §7.2.2. A row belongs here
- * once the commands behind it work.
+ * The capabilities, and when they are advertised: one row for each, RFC 9051 §6.1.1 and §7.2.2. A row belongs here once the
+ * commands behind it work.
  */
 
 /** @typedef {'not authenticated' | 'authenticated'} CapabilityState */
@@ -9,9 +9,9 @@
  * @typedef {object} CapabilityFacts - about a connection
  * @property {boolean} isAuthenticated - authenticated or selected
  * @property {boolean} isTls - TLS is on
- * @property {boolean} isTlsAvailable - STARTTLS would be accepted, if TLS is off
+ * @property {boolean} isTlsAvailable - STARTTLS is accepted where TLS is off
  * @property {boolean} isLoginAllowed - a password may cross this connection as it is
- * @property {number} maxMessageBytes - what APPEND takes
+ * @property {number} maxMessageBytes - APPEND takes no larger message
  */
 
 /**
@@ -23,74 +23,79 @@
  * @property {string} reference - where it is defined
  */
 
-const BOTH = /** @type {const} */ (['not authenticated', 'authenticated'])
-const BEFORE = /** @type {const} */ (['not authenticated'])
-const AFTER = /** @type {const} */ (['authenticated'])
+const IN_EITHER_STATE = /** @type {const} */ (['not authenticated', 'authenticated'])
+const BEFORE_LOGIN = /** @type {const} */ (['not authenticated'])
+const AFTER_LOGIN = /** @type {const} */ (['authenticated'])
 
 /** @param {CapabilityFacts} facts */
 const allowsPassword = ({ isLoginAllowed }) => isLoginAllowed
 
 /** @type {readonly CapabilityRow[]} */
 export const CAPABILITIES = Object.freeze([
-  { name: 'IMAP4rev1', states: BOTH, reference: 'RFC 3501' },
-  { name: 'IMAP4rev2', states: BOTH, reference: 'RFC 9051' },
+  { name: 'IMAP4rev1', states: IN_EITHER_STATE, reference: 'RFC 3501' },
+  { name: 'IMAP4rev2', states: IN_EITHER_STATE, reference: 'RFC 9051' },
   {
     name: 'STARTTLS',
-    states: BEFORE,
+    states: BEFORE_LOGIN,
     condition: ({ isTls, isTlsAvailable }) => !isTls && isTlsAvailable,
     reference: 'RFC 9051 §6.2.1'
   },
   {
     name: 'LOGINDISABLED',
-    states: BEFORE,
+    states: BEFORE_LOGIN,
     condition: (facts) => !allowsPassword(facts),
     reference: 'RFC 9051 §6.2.3'
   },
-  { name: 'AUTH=PLAIN', states: BEFORE, condition: allowsPassword, reference: 'RFC 4616' },
-  { name: 'AUTH=LOGIN', states: BEFORE, condition: allowsPassword, reference: 'RFC 9051 §6.2.2' },
-  { name: 'SASL-IR', states: BEFORE, reference: 'RFC 4959' },
-  { name: 'LITERAL+', states: BOTH, reference: 'RFC 7888' },
-  { name: 'ENABLE', states: BOTH, reference: 'RFC 5161' },
-  { name: 'ID', states: BOTH, reference: 'RFC 2971' },
-  { name: 'IDLE', states: AFTER, reference: 'RFC 2177' },
-  { name: 'NAMESPACE', states: AFTER, reference: 'RFC 2342' },
-  { name: 'UNSELECT', states: AFTER, reference: 'RFC 3691' },
-  { name: 'UIDPLUS', states: AFTER, reference: 'RFC 4315' },
-  { name: 'MULTIAPPEND', states: AFTER, reference: 'RFC 3502' },
-  { name: 'MOVE', states: AFTER, reference: 'RFC 6851' },
-  { name: 'CONDSTORE', states: AFTER, reference: 'RFC 7162' },
-  { name: 'QRESYNC', states: AFTER, reference: 'RFC 7162' },
-  { name: 'ESEARCH', states: AFTER, reference: 'RFC 4731' },
-  { name: 'SEARCHRES', states: AFTER, reference: 'RFC 5182' },
-  { name: 'PARTIAL', states: AFTER, reference: 'RFC 9394' },
-  { name: 'WITHIN', states: AFTER, reference: 'RFC 5032' },
-  { name: 'LIST-EXTENDED', states: AFTER, reference: 'RFC 5258' },
-  { name: 'LIST-STATUS', states: AFTER, reference: 'RFC 5819' },
-  { name: 'STATUS=SIZE', states: AFTER, reference: 'RFC 8438' },
-  { name: 'QUOTA', states: AFTER, reference: 'RFC 9208' },
-  { name: 'QUOTA=RES-STORAGE', states: AFTER, reference: 'RFC 9208 §5.1' },
-  { name: 'QUOTA=RES-MESSAGE', states: AFTER, reference: 'RFC 9208 §5.2' },
-  { name: 'SAVEDATE', states: AFTER, reference: 'RFC 8514' },
-  { name: 'OBJECTID', states: AFTER, reference: 'RFC 8474' },
-  { name: 'INPROGRESS', states: AFTER, reference: 'RFC 9585' },
-  { name: 'CHILDREN', states: AFTER, reference: 'RFC 3348' },
-  { name: 'SPECIAL-USE', states: AFTER, reference: 'RFC 6154' },
-  { name: 'CREATE-SPECIAL-USE', states: AFTER, reference: 'RFC 6154 §3' },
+  { name: 'AUTH=PLAIN', states: BEFORE_LOGIN, condition: allowsPassword, reference: 'RFC 4616' },
+  {
+    name: 'AUTH=LOGIN',
+    states: BEFORE_LOGIN,
+    condition: allowsPassword,
+    reference: 'RFC 9051 §6.2.2'
+  },
+  { name: 'SASL-IR', states: BEFORE_LOGIN, reference: 'RFC 4959' },
+  { name: 'LITERAL+', states: IN_EITHER_STATE, reference: 'RFC 7888' },
+  { name: 'ENABLE', states: IN_EITHER_STATE, reference: 'RFC 5161' },
+  { name: 'ID', states: IN_EITHER_STATE, reference: 'RFC 2971' },
+  { name: 'IDLE', states: AFTER_LOGIN, reference: 'RFC 2177' },
+  { name: 'NAMESPACE', states: AFTER_LOGIN, reference: 'RFC 2342' },
+  { name: 'UNSELECT', states: AFTER_LOGIN, reference: 'RFC 3691' },
+  { name: 'UIDPLUS', states: AFTER_LOGIN, reference: 'RFC 4315' },
+  { name: 'MULTIAPPEND', states: AFTER_LOGIN, reference: 'RFC 3502' },
+  { name: 'MOVE', states: AFTER_LOGIN, reference: 'RFC 6851' },
+  { name: 'CONDSTORE', states: AFTER_LOGIN, reference: 'RFC 7162' },
+  { name: 'QRESYNC', states: AFTER_LOGIN, reference: 'RFC 7162' },
+  { name: 'ESEARCH', states: AFTER_LOGIN, reference: 'RFC 4731' },
+  { name: 'SEARCHRES', states: AFTER_LOGIN, reference: 'RFC 5182' },
+  { name: 'PARTIAL', states: AFTER_LOGIN, reference: 'RFC 9394' },
+  { name: 'WITHIN', states: AFTER_LOGIN, reference: 'RFC 5032' },
+  { name: 'LIST-EXTENDED', states: AFTER_LOGIN, reference: 'RFC 5258' },
+  { name: 'LIST-STATUS', states: AFTER_LOGIN, reference: 'RFC 5819' },
+  { name: 'STATUS=SIZE', states: AFTER_LOGIN, reference: 'RFC 8438' },
+  { name: 'QUOTA', states: AFTER_LOGIN, reference: 'RFC 9208' },
+  { name: 'QUOTA=RES-STORAGE', states: AFTER_LOGIN, reference: 'RFC 9208 §5.1' },
+  { name: 'QUOTA=RES-MESSAGE', states: AFTER_LOGIN, reference: 'RFC 9208 §5.2' },
+  { name: 'SAVEDATE', states: AFTER_LOGIN, reference: 'RFC 8514' },
+  { name: 'OBJECTID', states: AFTER_LOGIN, reference: 'RFC 8474' },
+  { name: 'INPROGRESS', states: AFTER_LOGIN, reference: 'RFC 9585' },
+  { name: 'CHILDREN', states: AFTER_LOGIN, reference: 'RFC 3348' },
+  { name: 'SPECIAL-USE', states: AFTER_LOGIN, reference: 'RFC 6154' },
+  { name: 'CREATE-SPECIAL-USE', states: AFTER_LOGIN, reference: 'RFC 6154 §3' },
   {
     name: 'APPENDLIMIT',
-    states: AFTER,
+    states: AFTER_LOGIN,
     value: ({ maxMessageBytes }) => maxMessageBytes,
     reference: 'RFC 7889'
   },
-  { name: 'UTF8=ACCEPT', states: AFTER, reference: 'RFC 6855' },
-  { name: 'COMPRESS=DEFLATE', states: AFTER, reference: 'RFC 4978' },
-  { name: 'SORT', states: AFTER, reference: 'RFC 5256' },
-  { name: 'SORT=DISPLAY', states: AFTER, reference: 'RFC 5957' },
-  { name: 'PREVIEW', states: AFTER, reference: 'RFC 8970' },
-  { name: 'BINARY', states: AFTER, reference: 'RFC 3516' },
-  { name: 'ESORT', states: AFTER, reference: 'RFC 5267' },
-  { name: 'THREAD=REFERENCES', states: AFTER, reference: 'RFC 5256' },
-  { name: 'THREAD=ORDEREDSUBJECT', states: AFTER, reference: 'RFC 5256' }
+  { name: 'UTF8=ACCEPT', states: AFTER_LOGIN, reference: 'RFC 6855' },
+  { name: 'COMPRESS=DEFLATE', states: AFTER_LOGIN, reference: 'RFC 4978' },
+  { name: 'SORT', states: AFTER_LOGIN, reference: 'RFC 5256' },
+  { name: 'SORT=DISPLAY', states: AFTER_LOGIN, reference: 'RFC 5957' },
+  { name: 'PREVIEW', states: AFTER_LOGIN, reference: 'RFC 8970' },
+  { name: 'BINARY', states: AFTER_LOGIN, reference: 'RFC 3516' },
+  { name: 'ESORT', states: AFTER_LOGIN, reference: 'RFC 5267' },
+  { name: 'THREAD=REFERENCES', states: AFTER_LOGIN, reference: 'RFC 5256' },
+  { name: 'THREAD=ORDEREDSUBJECT', states: AFTER_LOGIN, reference: 'RFC 5256' }
 ])
 
 /**

@@ -42,22 +42,22 @@ export const ASTRING_CHARACTER = table(
   (code) => ATOM_CHARACTER[code] === 1 || code === RIGHT_BRACKET
 )
 
-/** What an astring's bare form may hold: ASTRING-CHAR and raw 8-bit, which some clients send in mailbox names. */
+/** A character of an astring without quotes: ASTRING-CHAR and raw 8-bit, which some clients send in mailbox names. */
 export const RAW_ASTRING_CHARACTER = table((code) => ASTRING_CHARACTER[code] === 1 || code >= 128)
 
 /** A tag's character, RFC 9051 §9: ASTRING-CHAR without `+`. */
 export const TAG_CHARACTER = table((code) => ASTRING_CHARACTER[code] === 1 && code !== PLUS)
 
 /**
- * What the tokenizer keeps together as one bare word: wider than an atom, because sequence sets hold `*`, LIST
- * patterns `%`, flags `\`, sections `]`, and some clients send raw 8-bit mailbox names. The readers above
- * check which of these their argument allows.
+ * A character of what the tokenizer keeps together as one bare word: wider than an atom, because sequence sets hold `*`,
+ * LIST patterns `%`, flags `\`, sections `]`, and some clients send raw 8-bit mailbox names. The readers above check which
+ * of these their argument allows.
  */
 export const WORD_CHARACTER = table(
   (code) => code >= 128 || (isPrintable(code) && !delimiters.has(code))
 )
 
-/** What a quoted string may hold without a backslash: no NUL, CR, LF, `"`, `\`; 8-bit is UTF-8, RFC 9051 §9. */
+/** A character of a quoted string without a backslash: not NUL, CR, LF, `"`, `\`; 8-bit is UTF-8, RFC 9051 §9. */
 export const QUOTED_CHARACTER = table(
   (code) => code !== 0 && code !== CR && code !== LF && code !== DOUBLE_QUOTE && code !== BACKSLASH
 )

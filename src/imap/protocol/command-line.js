@@ -31,7 +31,7 @@ import { AtomToken } from './token.js'
  * @property {number} gap - spaces before it
  */
 
-/** Beyond 15 digits a number is no longer exact; it is over every limit anyway. */
+/** A literal's size has at most 15 digits: a number beyond is no longer exact, and is over every limit anyway. */
 const MAX_SIZE_DIGITS = 15
 
 /**
@@ -47,7 +47,7 @@ export function findTag(line) {
 }
 
 /**
- * The literal that a line announces at its end, whatever stands before it: used to find the next command after a
+ * Finds the literal that a line announces at its end, whatever stands before it: used to find the next command after a
  * line that could not be understood, so that a literal's content is never taken for commands.
  * @param {Buffer} line
  * @returns {LiteralHeader | null}
@@ -260,7 +260,7 @@ function wordEnd(line, start) {
 }
 
 /**
- * Unescapes in place: it may be a password, and whoever zeroes the token would not know of another copy.
+ * Unescapes in place: the string may be a password, and whoever zeroes the token would not know of another copy.
  * @param {Buffer} quoted - every backslash is followed by the character that it escapes; what is left over is zeroed
  * @returns {Buffer} a view of its beginning
  */

@@ -3,7 +3,7 @@ import { CR, LF } from './character.js'
 
 const EMPTY = Buffer.alloc(0)
 const FIRST_PARTIAL_BYTES = 256
-/** Used-up places are cleared away in rounds of this many. */
+/** Used-up places are cleared away when there are so many. */
 const MAX_USED_CHUNKS = 1024
 
 /** A queue of chunks, read by line or by count. Whole lines and counted bytes come as views where one chunk has them. */
@@ -55,12 +55,12 @@ export class InputQueue {
           return line
         }
       }
-      // One byte more than the line may have: it can be the CR of the line end.
+      // One byte more than the line may have, which can be the CR of the line end.
       const isOver = !this.#keep(piece, maxBytes + 1)
       const kept = this.#partial.subarray(0, this.#partialBytes)
       if (isOver || (kept.length > maxBytes && kept.at(-1) !== CR)) return 'too long'
       this.#advance(piece.length + (end < 0 ? 0 : 1))
-      // It may be a part of a password, and whoever zeroes the line does not know of this copy.
+      // The piece may be a part of a password, and whoever zeroes the line does not know of this copy.
       piece.fill(0)
       if (end < 0) continue
       const line = withoutCr(kept)

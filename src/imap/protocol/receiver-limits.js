@@ -1,11 +1,11 @@
 /**
- * What bounds the memory that one client's commands can take in the receiver.
+ * The limits on the memory that one client's commands can take in the receiver.
  */
 
 /**
  * @typedef {object} ReceiverLimits
- * @property {number} maxLineBytes - bytes of a command's lines together, without line ends and literals; what follows a
- *   message counts anew
+ * @property {number} maxLineBytes - bytes of a command's lines together, without line ends and literals; the lines after a
+ *   message count anew
  * @property {number} [maxAppendLineBytes] - bytes of the lines of a command with messages, all together. Default: 16 times
  *   maxLineBytes
  * @property {number} maxLiteralBytes - bytes of one buffered literal

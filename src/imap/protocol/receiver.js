@@ -58,15 +58,15 @@ export class Receiver {
   #isLineExpected = false
   /** @type {CommandLine} */
   #command
-  /** Bytes of this command's earlier lines, from its last message on. */
+  /** So many bytes have this command's earlier lines, from its last message on. */
   #lineBytes = 0
-  /** Bytes of those before that. */
+  /** So many bytes have this command's lines before its last message. */
   #passedBytes = 0
   /** Bytes of this command's buffered literals. */
   #literalBytes = 0
   /** @type {LiteralHeader | null} */
   #header = null
-  /** Bytes still to come of the message, or of the refused literal, that is passing. */
+  /** So many bytes are still to come of the message, or of the refused literal, that is passing. */
   #remaining = 0
   /** @type {BufferedLiteral | null} */
   #literal = null
@@ -149,8 +149,8 @@ export class Receiver {
 
   /**
    * Refuses the announced message literal, or the rest of the one that is passing, or of the command after it. The
-   * command is over without a further event; what the client has sent of it, or cannot help sending, is dropped.
-   * Refusing what is refused already changes nothing.
+   * command is over without a further event; bytes of it that the client has sent, or cannot help sending, are dropped.
+   * Refusing a second time changes nothing.
    */
   rejectMessage() {
     if (!this.isInCommand) throw new Error('No command is in progress')
@@ -227,7 +227,7 @@ export class Receiver {
     const isMessage = isMessageLiteral(this.#command)
     if (isMessage && size > this.#limits.maxMessageBytes)
       throw new SyntaxFailure('TOO_BIG', 'The literal is larger than this server accepts')
-    // BAD, as RFC 3501 §2.2.1 has it: a NO to SELECT or SEARCH would have to change something.
+    // Answered BAD (RFC 3501 §2.2.1): a NO to SELECT or SEARCH would have to change something.
     if (!isMessage && size > this.#limits.maxLiteralBytes)
       throw new SyntaxFailure('TOO_LONG', 'The literal is larger than this server accepts')
     this.#header = header
@@ -310,7 +310,7 @@ export class Receiver {
    */
   #fail(failure, line) {
     const literal = findTrailingLiteral(line)
-    // It may be a login, with a backslash in its password that the client has not escaped.
+    // The line may be a login, with a backslash in its password that the client has not escaped.
     line.fill(0)
     if (literal === null || !literal.isNonSync) {
       const event = this.#failure(failure)
@@ -325,8 +325,8 @@ export class Receiver {
   }
 
   /**
-   * A line of a command that was refused already, or that began one where a `line` event was expected: only its
-   * literals matter.
+   * Skips the literals that a line announces: one of a refused command, or one that began a command where a `line` event was
+   * expected.
    * @param {Buffer} line
    * @returns {Extract<ReceiverEvent, { kind: 'error' }> | null} an event only when the connection cannot go on
    */

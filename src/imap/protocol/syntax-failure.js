@@ -1,6 +1,6 @@
 /**
- * The one error that this layer throws for what a client sent. It is not a MailError: it says what is
- * wrong with bytes, and the session turns it into BAD or NO by the table below.
+ * The one error that this layer throws for input of a client. It is no MailError: it says what is wrong with
+ * bytes, and the session turns it into BAD or NO by the table below.
  */
 
 /**

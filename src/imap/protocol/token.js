@@ -1,5 +1,5 @@
 /**
- * What a command line is made of once the receiver has read it. `gap` is the number of spaces before the token: 0
+ * The tokens that the receiver makes of a command's lines. `gap` is the number of spaces before the token: 0
  * means that it touches the one before it, which only a FETCH section may do.
  */
 
@@ -35,7 +35,7 @@
  * @property {Token[]} tokens - the arguments
  */
 
-/** A bare word. It is decoded when asked for, so that a password in an atom need never become a string. */
+/** A bare word. It is decoded only when its text is asked for, so that a password in an atom need never become a string. */
 export class AtomToken {
   /** @type {'atom'} */
   type = 'atom'

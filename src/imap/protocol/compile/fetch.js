@@ -23,7 +23,7 @@ const LF = 10
 /** What is in a line of flags beside them, and more. */
 const LINE_BYTES = 3 * NUMBER_BYTES + 64
 
-/** Combinations of flags that are kept: more than any mailbox was seen to have. */
+/** The items of at most so many combinations of flags are kept: more than any mailbox was seen to have. */
 const MAX_FLAG_ITEMS = 1024
 
 /** Writes FETCH responses into one growing buffer: `begin`, items, `end`, and so on; then `handTo`. */
@@ -31,7 +31,7 @@ export class FetchWriter {
   #writer = new ResponseWriter()
   #isFirst = true
   /**
-   * The lines' FLAGS items, of which few differ.
+   * The FLAGS items of the lines, by text: few differ.
    *
    * @type {Map<string, Buffer>}
    */
@@ -282,7 +282,7 @@ export class FetchWriter {
     return this
   }
 
-  /** Forgets what was written. */
+  /** Forgets all that was written. */
   clear() {
     this.#writer.endAt(0)
   }

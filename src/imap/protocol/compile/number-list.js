@@ -5,7 +5,7 @@
 import { rangesOf } from '../values/sequence-set.js'
 import { ResponseWriter } from './response-writer.js'
 
-/** Some ten thousand numbers. */
+/** A piece has about so many bytes: some ten thousand numbers. */
 export const PIECE_BYTES = 64 * 1024
 
 /**
@@ -30,7 +30,7 @@ export function* compileNumberList(name, count, numberAt, { modSeq = null } = {}
 }
 
 /**
- * The set that `compileNumberSet` makes, without making it.
+ * Writes the set that `compileNumberSet` makes, a piece at a time, without holding it as a whole.
  *
  * @param {ResponseWriter} writer - what is in it becomes part of the first piece, and the end of the set stays in it
  * @param {Iterable<number>} numbers - at least one; in a sort's order, or ascending: then it is the shortest set

@@ -1,9 +1,9 @@
 /**
- * Numbers and bytes into a buffer that has room for them. Plain loops: they are compiled before the first long answer is
- * half written, and for a few bytes they cost less than a call out of JavaScript.
+ * Puts numbers and bytes into a buffer that has room for them. Plain loops: they are compiled before the first long answer
+ * is half written, and for a few bytes they cost less than a call out of JavaScript.
  */
 
-/** The longest number that there is: Number.MAX_SAFE_INTEGER. */
+/** A number takes at most so many bytes: those of Number.MAX_SAFE_INTEGER. */
 export const NUMBER_BYTES = 16
 const ZERO = 48
 

@@ -1,11 +1,11 @@
 /** Strings for the wire: quoted where that is possible, else as literals. RFC 9051 §4.3. */
 
-/** Longer strings go as literals: a quoted one must be looked through by every reader. */
+/** Strings of more bytes go as literals: every reader must look through a quoted one. */
 const MAX_QUOTED_BYTES = 1024
 
 const NIL = Buffer.from('NIL')
 
-/** What stands between the quotes as it is: ASCII without control characters, quotes and backslashes. */
+/** Text that stands between quotes as it is: ASCII without control characters, quotes and backslashes. */
 const PLAIN = /^[ !#-[\]-~]*$/
 
 /**

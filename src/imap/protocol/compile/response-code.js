@@ -85,7 +85,7 @@ export function uidNext(uid) {
 }
 
 /**
- * @param {string} tag - of a command that is still at work, how far is not known
+ * @param {string} tag - of a command that is still at work, nobody knows how far
  * @returns {ResponseCode} RFC 9585 §4: a tag with `]` would end the code, and is left out
  */
 export function inProgress(tag) {

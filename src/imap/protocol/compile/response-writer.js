@@ -5,14 +5,14 @@
 
 import { NUMBER_BYTES, putNumber, putText } from './put.js'
 
-/** Room of a short answer: a piece of Node's pool, which is many times cheaper than memory of its own. */
+/** A short answer gets so many bytes: a piece of Node's pool, which is many times cheaper than memory of its own. */
 const FIRST_BYTES = 4096
-const NONE = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 const CRLF = '\r\n'
 
 /** Appends bytes and text; `peek` shows them, and `endAt` makes room for what comes next. */
 export class ResponseWriter {
-  #buffer = NONE
+  #buffer = NO_BYTES
   #length = 0
 
   /** @returns {number} bytes that are in it */
@@ -60,7 +60,7 @@ export class ResponseWriter {
   }
 
   /**
-   * Room for bytes that the caller writes by himself.
+   * Makes room for bytes that the caller writes by himself.
    *
    * @param {number} bytes
    * @param {(target: Buffer, at: number) => void} write - exactly as many, from `at`
@@ -75,7 +75,7 @@ export class ResponseWriter {
   }
 
   /**
-   * Room for bytes of which the caller does not know the number before he has written them; `endAt` tells it.
+   * Makes room for bytes whose number the caller knows only once he has written them, and then tells by `endAt`.
    *
    * @param {number} bytes - at most
    * @returns {Buffer} what is written into, from `length` on

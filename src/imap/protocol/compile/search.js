@@ -5,7 +5,7 @@ import { compileString } from './quoted.js'
 import { ResponseWriter } from './response-writer.js'
 
 /**
- * @typedef {object} EsearchResult - only what was asked for, and min, max and all only when something was found
+ * @typedef {object} EsearchResult - only the results asked for, and min, max and all only when something was found
  * @property {string} tag - of the command
  * @property {boolean} isUid
  * @property {number | null} [min]

@@ -2,7 +2,7 @@
 
 /** @typedef {import('./response-code.js').ResponseCode} ResponseCode */
 
-/** `resp-text` is printable ASCII; what else a text might hold would break the line. */
+/** Characters that `resp-text`, which is printable ASCII, cannot hold: they could break the line. */
 const NOT_TEXT = /[^\x20-\x7e]+/g
 
 /**

@@ -1,7 +1,7 @@
 /** Untagged responses of one line: RFC 9051 §7.2 to §7.5 and the extensions'. */
 import { compileNstring, compileString } from './quoted.js'
 
-/** Lines in one piece of a long answer: some 16 KiB. */
+/** One piece of a long answer has so many lines: some 16 KiB. */
 const EXPUNGES_A_PIECE = 1000
 
 /** @param {string} text */

@@ -2,7 +2,7 @@
 
 /** @typedef {import('../values/sequence-set.js').NumberRange} NumberRange */
 
-/** Ranges in one line: some 16 KiB, since clients read a line into memory. */
+/** One line has at most so many ranges: some 16 KiB, since clients read a line into memory. */
 const RANGES_A_LINE = 1000
 
 /**

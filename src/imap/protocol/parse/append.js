@@ -16,7 +16,7 @@ import { Arguments } from './arguments.js'
  */
 
 /**
- * @typedef {object} AppendStart - what is known of a message before its first byte
+ * @typedef {object} AppendStart - the arguments of a message, which come before its first byte
  * @property {string} mailbox
  * @property {string[]} flags
  * @property {InternalDate | null} internalDate
@@ -38,7 +38,7 @@ export function parseAppend(args) {
 }
 
 /**
- * Reads the beginning of an APPEND at the receiver's `message` event: checks all that stands before the literal.
+ * Reads the beginning of an APPEND at the receiver's `message` event, and checks all arguments before the literal.
  * @param {import('../token.js').RawCommand} raw - the tokens so far
  * @param {{ isUtf8: boolean }} [options] - `isUtf8`: UTF8=ACCEPT or IMAP4rev2 is enabled
  * @returns {AppendStart} of the message that is about to come, the last one with MULTIAPPEND
@@ -47,7 +47,7 @@ export function parseAppend(args) {
 export function parseAppendStart(raw, { isUtf8 } = { isUtf8: false }) {
   const first = new Arguments(raw.tokens.slice(0, 1), { isUtf8 })
   const mailbox = first.mailbox()
-  // With MULTIAPPEND only what stands after the last message is new: the rest was checked at that message.
+  // With MULTIAPPEND only the arguments after the last message are new: the others were checked at that message.
   const afterLast = raw.tokens.findLastIndex(isMessage) + 1
   const args = new Arguments(raw.tokens.slice(Math.max(afterLast, 1)), { isUtf8 })
   const options = parseOptions(args)

@@ -9,7 +9,7 @@ import { SequenceSet } from '../values/sequence-set.js'
 
 /** @typedef {import('../token.js').Token} Token */
 
-const SET = /^[0-9*$][0-9*:,]*$/
+const SET_WORD = /^[0-9*$][0-9*:,]*$/
 const EMPTY_SET = Object.freeze(new SequenceSet([]))
 
 /** A cursor over the tokens of a command or of a list. */
@@ -66,7 +66,7 @@ export class Arguments {
     const first = token.type === 'list' ? token.items[0] : token
     if (first?.type !== 'atom') return null
     const text = first.source.toString('latin1', first.start)
-    // A literal comes behind the line; whether quoted text is right depends on what the client has enabled.
+    // A literal comes behind the line, and whether quoted text is valid depends on what the client has enabled.
     if (text.endsWith('}') || text.includes('"')) return null
     return first === token ? text : `(${text}`
   }
@@ -76,7 +76,7 @@ export class Arguments {
     if (this.left > 0) throw badSyntax('Too many arguments')
   }
 
-  /** Zeroes the received bytes of all tokens, those too that nobody has read: a password may be among them. */
+  /** Zeroes the received bytes of all tokens, also of those that nobody has read: one may be a password. */
   zero() {
     zeroTokens(this.#tokens)
   }
@@ -224,7 +224,7 @@ export class Arguments {
         this.next()
         return EMPTY_SET
       }
-      const isSet = token.type === 'atom' && SET.test(token.text) && this.left > following
+      const isSet = token.type === 'atom' && SET_WORD.test(token.text) && this.left > following
       if (token.gap > 1 && !isSet) return EMPTY_SET
     }
     return SequenceSet.parse(this.word())

@@ -32,13 +32,13 @@ import { parsePartialRange } from '../values/partial-range.js'
  * @property {PartialRange | null} page - only these of the messages, RFC 9394 §3.3
  */
 
-/** A header name is repeated in the response, where it must stand in a line. */
+/** The characters of a header name: the response repeats it, where it must stand in a line. */
 const PRINTABLE = /^[\x20-\x7e]*$/
 
 const SECTION_START = /^(BODY|BODY\.PEEK)\[([^\]]*)(\])?(.*)$/is
 
 /**
- * Items that have been asked for before: there are few, and they were half of the time of parsing.
+ * The items of earlier commands by their text: few differ, and reading them was half of the time of parsing.
  *
  * @type {BoundedMemo<readonly FetchItem[]>}
  */

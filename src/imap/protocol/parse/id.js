@@ -1,6 +1,6 @@
 /**
- * ID, RFC 2971 §3.1. It only goes to the log, so nothing in it is worth a BAD that would end a client's login: values may
- * be atoms, the last value may be missing, what is over a limit is cut.
+ * ID, RFC 2971 §3.1. Its values only go to the log, so no fault in them is worth a BAD that would end a client's login: values
+ * may be atoms, the last value may be missing, and values over a limit are cut.
  */
 import { LIMITS } from '../limits.js'
 import { badSyntax } from '../syntax-failure.js'

@@ -23,7 +23,7 @@ export function parseLogin(args) {
     received.copy(password)
     return { username, password }
   } finally {
-    // Also where it is refused: a password with a space in it is too many arguments.
+    // Zeroed also where the command is refused: a password with a space in it is too many arguments.
     args.zero()
   }
 }

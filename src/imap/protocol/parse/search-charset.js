@@ -5,7 +5,7 @@ import iconv from 'iconv-lite'
 import { LIMITS } from '../limits.js'
 import { badSyntax } from '../syntax-failure.js'
 
-/** What iconv-lite knows as an encoding, but what is no charset. */
+/** Encodings of iconv-lite that are no charsets. */
 const NOT_CHARSETS = new Set(['base64', 'hex', 'binary', 'utf7imap'])
 
 const UTF8_NAMES = new Set(['utf8', 'usascii', 'ascii'])
@@ -26,7 +26,8 @@ export function searchTextDecoder(charset) {
 }
 
 /**
- * The empty string is found in every message. Decoders drop a letter that breaks off: a search for it must not find them all.
+ * Refuses text that became empty: decoders drop a letter that breaks off, and a search for it must not find every message, as one
+ * for the empty string does.
  *
  * @param {string} text
  * @param {Buffer} bytes - that it was decoded from
@@ -46,7 +47,7 @@ function platformDecoder(charset) {
     const decoder = new TextDecoder(charset)
     return (bytes) => decoder.decode(bytes)
   } catch {
-    // The only way to ask: an unknown name throws a RangeError.
+    // TextDecoder tells an unknown name only by throwing a RangeError.
     return null
   }
 }

@@ -150,8 +150,8 @@ class KeyReader {
   }
 
   /**
-   * Angus Mail, which enables UTF8=ACCEPT wherever it can, then sends one byte for each character. After a NO it searches by
-   * itself, a BAD is an error to its user.
+   * Angus Mail enables UTF8=ACCEPT wherever it can, and then sends one byte for each character. After a NO it searches by
+   * itself; a BAD is an error to its user.
    * @param {Arguments} args
    * @returns {string}
    */

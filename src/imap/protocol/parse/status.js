@@ -3,7 +3,7 @@ import { badSyntax } from '../syntax-failure.js'
 
 /** @typedef {import('./arguments.js').Arguments} Arguments */
 
-/** What STATUS, and LIST with RETURN (STATUS …), may ask for. */
+/** The items that STATUS, and LIST with RETURN (STATUS …), may ask for. */
 const STATUS_ITEMS = Object.freeze([
   'MESSAGES',
   'RECENT',

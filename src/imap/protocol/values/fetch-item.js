@@ -1,5 +1,5 @@
 /**
- * What FETCH is asked for, RFC 9051 §6.4.5, and the sections of §6.4.5.1; SAVEDATE, RFC 8514 §4.2, EMAILID and THREADID,
+ * The items of FETCH, RFC 9051 §6.4.5, and the sections of §6.4.5.1; SAVEDATE, RFC 8514 §4.2, EMAILID and THREADID,
  * RFC 8474 §5.
  *
  * @typedef {object} Section

@@ -21,7 +21,7 @@ const MONTH_NUMBERS = new Map(MONTHS.map((name, index) => [name.toLowerCase(), i
 const DATE_TIME = /^( ?\d|\d\d)-([A-Za-z]{3})-(\d{4}) (\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d)$/
 const DATE = /^(\d{1,2})-([A-Za-z]{3})-(\d{4})$/
 
-/** No place on earth is further from UTC than this, RFC 5322 §3.3 allows up to 99:59; what clients send stays below. */
+/** A zone is at most so far from UTC: no place on earth is further. RFC 5322 §3.3 allows 99:59, clients send less. */
 const MAX_ZONE_HOURS = 24
 
 /**
@@ -58,7 +58,7 @@ export function compileInternalDate({ epochSeconds, zoneMinutes }) {
   return `"${dayText(day)} ${two(hour)}:${two(minute)}:${two(second % 60)} ${zoneText(zoneMinutes)}"`
 }
 
-/** The last day that was compiled: messages of a list lie close together. */
+/** The day that was compiled last, kept because messages of a list lie close together. */
 let lastDay = NaN
 let lastDayText = ''
 

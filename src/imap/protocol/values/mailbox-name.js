@@ -14,11 +14,11 @@ import { composed } from '../../../support/composed.js'
 /** What separates the components of a mailbox name. */
 export const HIERARCHY_DELIMITER = '/'
 
-/** Not in Net-Unicode names, RFC 6855 §3 and RFC 9051 §5.1: control characters, line and paragraph separators. */
+/** Characters not in Net-Unicode names, RFC 6855 §3 and RFC 9051 §5.1: control characters, line and paragraph separators. */
 // eslint-disable-next-line no-control-regex
 const FORBIDDEN = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/
 
-/** As the first level. Without the flag `u`, the case of ASCII letters alone is ignored: ı is no I. */
+/** INBOX as the first level. Without the flag `u`, the case of ASCII letters alone is ignored: ı is no I. */
 const INBOX = /^inbox(?=\/|$)/i
 
 /**
@@ -83,8 +83,8 @@ function decodeName(bytes, isUtf8) {
 }
 
 /**
- * Some clients send UTF-8 without having enabled it, go-imap as soon as IMAP4rev2 is announced. Those that know modified UTF-7,
- * as it does, still write `&-` for `&`; others write the name as it is.
+ * Some clients send UTF-8 without having enabled it, go-imap as soon as IMAP4rev2 is announced. Clients that know modified
+ * UTF-7, as go-imap does, still write `&-` for `&`; others write the name as it is.
  * @param {Buffer} bytes
  * @param {boolean} isUtf8
  * @returns {string | null}

@@ -55,7 +55,7 @@ const toBase64 = (bytes) => bytes.toString('base64').replace(/=+$/, '').replaceA
  */
 function decodeRun(base64) {
   const bytes = Buffer.from(base64.replaceAll(',', '/'), 'base64')
-  // Each 16-bit unit takes 2 2/3 characters: a count that leaves more than the padding bits is no encoder's work.
+  // Each 16-bit unit takes 2 2/3 characters: no encoder writes a number of them that leaves more than the padding bits.
   if (bytes.length % 2 !== 0 || bytes.length === 0) return null
   if (base64.length !== Math.ceil((bytes.length * 4) / 3)) return null
   return bytes.swap16().toString('utf16le')

@@ -34,8 +34,8 @@ export function parseNzNumber(text) {
 }
 
 /**
- * `number64`, RFC 9051 §9, and `mod-sequence-value`, RFC 7162 §7. What is above the largest exact integer becomes that
- * one: no mailbox of ours gets there, so comparisons come out the same.
+ * `number64`, RFC 9051 §9, and `mod-sequence-value`, RFC 7162 §7. A number above the largest exact integer becomes that
+ * integer: no mailbox of ours gets there, so comparisons come out the same.
  * @param {string} text
  * @returns {number} 0 to Number.MAX_SAFE_INTEGER
  * @throws {import('../syntax-failure.js').SyntaxFailure}

@@ -1,6 +1,6 @@
 /**
  * A search as a tree, RFC 9051 §6.4.4, with the keys of RFC 5032 (WITHIN), RFC 7162 §3.1.5 (MODSEQ) and RFC 8514
- * (SAVEDATE). Text is decoded already; what it is compared with is decoded as well.
+ * (SAVEDATE). Text is decoded already; the text of messages that it is compared with is decoded as well.
  *
  * @typedef {import('./internal-date.js').CalendarDate} CalendarDate
  * @typedef {import('./sequence-set.js').SequenceSet} SequenceSet

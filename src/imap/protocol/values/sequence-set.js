@@ -13,7 +13,7 @@ const COLON = 58
 const COMMA = 44
 const ZERO = 48
 
-/** Numbers between two pieces of a long set: half a millisecond. */
+/** A piece of a long set is made of so many numbers: half a millisecond. */
 const STEP_NUMBERS = 4096
 
 /** A set as the client wrote it. */
@@ -118,7 +118,7 @@ export class SequenceSet {
 export const compileNumberSet = (numbers) => [...numberSetPieces(numbers)].join('')
 
 /**
- * The same a piece at a time, for very many numbers: between two pieces others may have their turn.
+ * Compiles the set a piece at a time, for very many numbers: between two pieces others may have their turn.
  *
  * @param {ArrayLike<number>} numbers - ascending, each once
  * @returns {Generator<string, void, void>} pieces of the set
