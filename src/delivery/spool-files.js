@@ -61,7 +61,7 @@ export async function statIfThere(path) {
 
 /**
  * @param {string} path
- * @returns {boolean}
+ * @returns {boolean} whether there is no file at the path
  * @throws {MailError} OVERLOADED where the file system does not tell: not BUSY, which the transaction that asks would wait out
  */
 export function isGone(path) {

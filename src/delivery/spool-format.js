@@ -22,7 +22,7 @@ const VERSION = 1
 const MIN_PADDED_BYTES = 4096
 /** An envelope has at most so many bytes. Its addresses have 254 each (RFC 5321 §4.5.3.1.3); the rest is for later fields. */
 const MAX_ENVELOPE_BYTES = 16 * 1024
-/** A block has at most so many bytes, both written and read. */
+/** A block has at most so many bytes, both written and read; pieces from a socket are no larger. */
 const MAX_BLOCK_BYTES = 1024 * 1024
 const LENGTH_BYTES = 4
 const ZEROS = Buffer.alloc(64 * 1024)

@@ -117,7 +117,7 @@ function shared(key) {
 
 /**
  * @param {string} path
- * @returns {Promise<boolean>}
+ * @returns {Promise<boolean>} whether anything is at the path
  */
 const exists = (path) =>
   stat(path).then(

@@ -165,7 +165,7 @@ export class MboxSplitter {
   /**
    * @param {Buffer} line
    * @param {number} marks - the `>` that it begins with
-   * @returns {boolean}
+   * @returns {boolean} whether one of these `>` is to be taken off
    */
   #isQuoted(line, marks) {
     if (this.#marksBefore + marks > this.#maxMarks) return false
@@ -205,7 +205,7 @@ function isHeaderAt(bytes, start, count, isLast) {
 
 /**
  * @param {Buffer} line - with its line end
- * @returns {boolean}
+ * @returns {boolean} whether the line is empty
  */
 function isBlank(line) {
   return line[0] === LF || (line[0] === CR && line[1] === LF)

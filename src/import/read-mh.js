@@ -30,7 +30,7 @@ const SEQUENCES = Buffer.from('.mh_sequences')
 /** At most so many bytes of `.mh_sequences` are read: enough to list each second of a million messages. */
 const MAX_SEQUENCES_BYTES = 4 * 1024 * 1024
 
-/** A message has at most this number. */
+/** The number of a message is at most this. */
 const MAX_NUMBER = 2 ** 32 - 1
 
 const SLASH = 0x2f

@@ -60,7 +60,7 @@ const MEANINGLESS = new Set([
   'binary'
 ])
 
-/** Names whose senders write a superset of the charset (as browsers decide, too), and the superset. */
+/** Names of subsets, as RFC 2046 uses them, and the supersets that senders put in their mail (as browsers decide, too). */
 const SUPERSETS = new Map([
   ['iso-8859-1', 'windows-1252'],
   ['gb2312', 'gb18030'],
@@ -170,7 +170,7 @@ function canonicalName(label) {
 
 /**
  * @param {string} name
- * @returns {boolean}
+ * @returns {boolean} whether iconv-lite decodes the charset
  */
 function isKnownToIconv(name) {
   // iconv-lite also lists base64, hex and the like, and drops all punctuation of a name: "_-" would be "".

@@ -66,7 +66,7 @@ export function findParameter(params, name) {
 /**
  * @param {[ByteString, ByteString][]} params
  * @param {string} name - lower case
- * @returns {boolean}
+ * @returns {boolean} whether there is a parameter of that name, in any case
  */
 export const hasParameter = (params, name) => valueOf(params, name) !== undefined
 

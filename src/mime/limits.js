@@ -57,7 +57,7 @@ export const LINE_END_PROBE_BYTES = 65_536
 /** At most so many message identifiers of References are kept; threads as long as this exist in mailing lists only. */
 export const MAX_REFERENCES = 500
 
-/** A message identifier has at most so many bytes, as a line (RFC 5322 §2.1.1). */
+/** A message identifier has at most so many bytes, because no line has more (RFC 5322 §2.1.1). */
 export const MAX_MESSAGE_ID_BYTES = 998
 
 /** At most so many characters of a subject take part in sorting and threading. */

@@ -311,7 +311,7 @@ export class MessageParser {
    * @param {string} line - what follows the dashes
    * @param {number} offset - of the line in the message
    * @param {number} next - of the line after it
-   * @returns {boolean}
+   * @returns {boolean} whether the line was a delimiter, and parts have ended or begun at it
    */
   #delimiter(line, offset, next) {
     const found = ownerOf(this.#open, line) ?? this.#ownerInHeader(line, offset)

@@ -5,7 +5,7 @@
 
 /**
  * @param {import('./command-line.js').CommandLine} command - the tokens before the literal
- * @returns {boolean}
+ * @returns {boolean} whether the next literal is a message
  */
 export function isMessageLiteral(command) {
   if (command.name !== 'APPEND' || command.tokens.length === 0) return false

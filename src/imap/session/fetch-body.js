@@ -71,7 +71,7 @@ function writeItems(writer, items, body, { writeOther, writeSection }) {
  * @param {FetchWriter} writer
  * @param {SectionItem} item - the only one
  * @param {StoredBody} body
- * @returns {boolean}
+ * @returns {boolean} false where the stored message is damaged
  */
 function writeWhole(writer, item, body) {
   let isSound = false

@@ -144,7 +144,7 @@ function addBit(words, bit) {
 /**
  * @param {Uint32Array} words
  * @param {number} bit
- * @returns {boolean}
+ * @returns {boolean} whether the bit is set
  */
 function hasBit(words, bit) {
   const word = /** @type {number} */ (words[bit >>> 5])

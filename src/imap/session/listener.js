@@ -34,7 +34,7 @@ const TICKS_PER_POLL = 2
 const BETWEEN_BYES_MS = 20
 /** A session that is ended may take at most so many ms for its running command: a client may never read the answer. */
 const END_MS = 60_000
-/** The kernel holds so many connections for us while the process is busy. */
+/** The kernel holds at most so many connections for us while the process is busy. */
 const BACKLOG = 1024
 
 /**
@@ -147,7 +147,7 @@ class Listener {
 
   /**
    * @param {string} accountId
-   * @returns {boolean}
+   * @returns {boolean} whether one more session of the account may begin
    */
   hasRoomFor(accountId) {
     const { maxConnectionsPerAccount } = this.#context.config.imap
@@ -209,7 +209,7 @@ class Listener {
   /**
    * @param {string} sessionId
    * @param {string} text
-   * @returns {boolean}
+   * @returns {boolean} false where there is no such session
    */
   endSession(sessionId, text) {
     for (const session of this.#sessions) {
@@ -372,7 +372,7 @@ class Listener {
 
   /**
    * @param {Connection} connection
-   * @returns {Promise<boolean>}
+   * @returns {Promise<boolean>} whether the handshake is through
    */
   async #secure(connection) {
     const { tls, config, steadyClock } = this.#context

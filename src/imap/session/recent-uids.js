@@ -31,7 +31,7 @@ export class RecentUids {
 
   /**
    * @param {number} uid
-   * @returns {boolean}
+   * @returns {boolean} whether the message is \Recent in this session
    */
   has(uid) {
     // The ranges ascend, and most messages are older than all of them.

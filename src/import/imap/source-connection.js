@@ -314,7 +314,7 @@ function* foundUids({ attributes }) {
 
 /**
  * @param {number} number
- * @returns {boolean}
+ * @returns {boolean} whether the number can be a UID or a UIDVALIDITY
  */
 const isUid = (number) => Number.isSafeInteger(number) && number > 0 && number < 2 ** 32
 

@@ -28,7 +28,7 @@ import { AUTHENTICATED } from '../states.js'
 
 /** @typedef {Extract<ReceiverEvent, { kind: 'message' }>} MessageEvent */
 
-/** A message that comes unasked (non-synchronising) is checked beforehand only when it is larger, bytes. */
+/** A message that comes unasked (non-synchronising) is checked beforehand only when it has more bytes. */
 const SMALL_BYTES = 64 * 1024
 /** When so many bytes of a command are in memory, its next messages go into the file at once. */
 const KEPT_BYTES = 4 * 1024 * 1024

@@ -37,7 +37,7 @@ export const list = {
     }
     const rows = await session.store.listMailboxes()
     const subscriptions = await session.store.listSubscriptions()
-    // A client that goes away ends the search for names.
+    // A client that goes away ends its LIST.
     const slicer = new Slicer(session.connection.closeSignal)
     const { selection } = args
     const withLevels = selection.includes('RECURSIVEMATCH')

@@ -26,7 +26,7 @@ export const lsub = {
       return { text: 'LSUB completed' }
     }
     const subscriptions = await session.store.listSubscriptions()
-    // A client that goes away ends the search for names.
+    // A client that goes away ends its LSUB.
     const slicer = new Slicer(session.connection.closeSignal)
     const tellsLevels = pattern.endsWith('%')
     const nodes = await buildMailboxTree({
