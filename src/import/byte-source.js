@@ -117,7 +117,7 @@ async function* readUnpacked(path) {
  * Reads a small file at once, in few system calls: most messages are small, and there may be a million of them.
  *
  * @param {string | Buffer} path
- * @param {import('node:fs').Stats | null | undefined} stats - of the file; null or undefined where it could not be asked
+ * @param {import('node:fs').Stats | null | undefined} stats - of the file; null or undefined where they could not be read
  * @returns {Promise<() => AsyncIterable<Buffer>>} gives the whole file, unpacked; throws what `readUnpacked` does
  */
 export async function readAhead(path, stats) {

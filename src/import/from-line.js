@@ -16,7 +16,7 @@ const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', '
 /** The line of newer versions of Thunderbird: without a date and a sender, for whom older ones wrote a dash. */
 const BARE = /^From -?\s*$/
 
-/** Behind the year, only a zone's name in capitals is taken: a sentence may end with a date and a word. */
+/** Behind the year, a zone's name must be in capitals: a sentence may end with a date and a word. */
 const ASCTIME =
   /\b(?<month>[A-Za-z]{3})\s+(?<day>\d{1,2})\s+(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2}))?(?:\s+(?<before>[+-]\d{4}|[A-Za-z]{3,4}(?:\s+DST)?))?\s+(?<year>\d{4})(?:\s+(?<after>[+-]\d{4}|[A-Z]{3,4}))?(?:\s+remote from \S+)?\s*$/
 
