@@ -6,14 +6,14 @@ import { LISTED } from './directory-lists.js'
 
 /** @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection */
 
-/** Accounts that are summed up by tenant in one turn, some 5 ms. */
+/** At most so many accounts are summed up by tenant in one turn, some 5 ms. */
 const LISTED_SLICE = 5000
 
-/** The last address of a slice; none where what is left is less. */
+/** The last address of a slice; no row where fewer accounts than a slice are left. */
 const SLICE_END = `SELECT address FROM accounts INDEXED BY accounts_listed WHERE address > ?
   ORDER BY address LIMIT 1 OFFSET ${LISTED_SLICE - 1}`
 
-/** Without an end, to the end: any blob comes after all text. */
+/** Without a last address, the slice has all accounts that are left: any blob comes after all text. */
 const SLICE_SUMS = `SELECT coalesce(a.tenant_id, d.tenant_id) AS tenant, count(*) AS accounts,
     sum(a.used_bytes) AS used_bytes, sum(a.used_messages) AS used_messages,
     coalesce(sum(m.file_bytes), 0) AS file_bytes, coalesce(sum(m.free_bytes), 0) AS free_bytes
@@ -49,10 +49,10 @@ export const added = (left, right) => ({
 })
 
 /**
- * A slice of the accounts in each turn: a hundred thousand at once hold up the event loop for a tenth of a second.
+ * Sums up a slice of the accounts in each turn: a hundred thousand at once hold up the event loop for a tenth of a second.
  *
  * @param {DirectoryConnection} connection
- * @returns {Promise<Map<string, Sums>>} by tenant; summed up while accounts may change
+ * @returns {Promise<Map<string, Sums>>} by tenant; accounts may change while they are summed up
  */
 export async function sumsByTenant(connection) {
   /** @type {Map<string, Sums>} */

@@ -83,7 +83,7 @@ export function parseAddress(text, { defaultDomain } = {}) {
 /**
  * @param {string} part - of an address, as a person writes it
  * @returns {string[]} what to look for in canonical addresses: the text, and where it has letters besides ASCII, also the
- *   text with its domain as ASCII; of that only whole labels are found
+ *   text with its domain as ASCII, which finds whole labels only
  */
 export function searchForms(part) {
   const text = composed(part.toLowerCase())
@@ -102,12 +102,12 @@ export function withoutDetail({ localPart, domain }) {
 }
 
 /**
- * One name for all ways to write an address, as far as they can be told without looking an account up: case, quotes, the default
+ * One name for all ways to write an address, as far as they are known without looking an account up: case, quotes, the default
  * domain, +detail.
  *
  * @param {string} text - as typed at a login
  * @param {{ defaultDomain?: string | undefined }} [options]
- * @returns {string} what is no address, in lower case
+ * @returns {string} canonical address without +detail; a text that is no address, in lower case
  */
 export function nameOf(text, options) {
   try {

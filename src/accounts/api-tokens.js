@@ -3,8 +3,8 @@
  *
  *   lltok_ + 43 characters of base64url = 256 random bits
  *
- * What is stored is their SHA-256: with that many random bits a slow hash would protect nothing more, and a request is
- * answered without one.
+ * Only their SHA-256 is stored: with that many random bits a slow hash would protect nothing more, and would delay each
+ * request.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { MailError } from '../errors.js'
@@ -65,7 +65,7 @@ export async function createApiToken({ services, label, scopes, tenant, expiresA
  * @param {object} input
  * @param {{ directory: DirectoryPort, clock: import('../support/clock.js').Clock }} input.services
  * @param {string} input.text - as a client sent it
- * @returns {Promise<ApiToken | null>} null for what is no token, one that was revoked, or one that has expired
+ * @returns {Promise<ApiToken | null>} null for a text that is no token, and for a token that was revoked or has expired
  */
 export async function recognizeApiToken({ services, text }) {
   const { directory, clock } = services

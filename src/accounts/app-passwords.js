@@ -14,7 +14,7 @@ import { settleRekey } from './rekey.js'
  * @typedef {import('./directory-port.js').Scope} Scope
  */
 
-/** A device each; more is a script gone wrong. */
+/** At most so many of one account: each is for one device, and whoever makes more is a script gone wrong. */
 const MAX_APP_PASSWORDS = 100
 
 /**
@@ -99,8 +99,8 @@ export async function listAppPasswords({ services, account }) {
 }
 
 /**
- * Once this resolves the wrap is gone from the directory. Who copied the directory and the code before
- * opens today's mail with them until `rekeyAccount`.
+ * Once this resolves the wrap is gone from the directory. Whoever copied the directory before, and has the code, can
+ * open the mailbox with them until `rekeyAccount`.
  *
  * @param {object} input
  * @param {Pick<AccountServices, 'directory'>} input.services

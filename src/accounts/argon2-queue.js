@@ -1,10 +1,10 @@
 /**
  * All argon2 of a process, in one queue: each derivation takes tens of MiB and a core, and shares libuv's
- * pool with the syncs that acknowledge mail. What does not fit is told to come back.
+ * pool with the syncs that acknowledge mail. Whoever finds the queue full is told to come back.
  *
  * Whoever was right before from where they ask goes first, and finds room where strangers have filled the queue; whoever goes
- * on being wrong there goes last. So guessing keeps nobody else waiting for longer than the derivations that have begun. Who has
- * gone before it was their turn costs none.
+ * on being wrong there goes last. So guessing keeps nobody else waiting for longer than the derivations that have begun. A client
+ * that has gone before its turn costs no derivation.
  */
 import { availableParallelism } from 'node:os'
 import PQueue from 'p-queue'
@@ -21,7 +21,7 @@ import { argon2id, requireStrongEnough } from '../crypto/kdf.js'
 /**
  * @typedef {object} Asker - who waits for a derivation
  * @property {boolean} isClosed - whether they may have gone
- * @property {AbortSignal} closeSignal - aborts when they have; asked for only where they have to wait
+ * @property {AbortSignal} closeSignal - aborts when they have gone; asked for only where they have to wait
  */
 
 /** @type {Readonly<Record<Standing, number>>} */
@@ -35,7 +35,7 @@ export class Argon2Queue {
 
   /**
    * @param {object} options
-   * @param {Argon2Params} options.params - of new credentials, and of attempts on unknown accounts
+   * @param {Argon2Params} options.params - the current ones: of new credentials, and of attempts on unknown accounts
    * @param {number} [options.concurrency] - derivations at once; 0 (the default) means one for each core
    * @param {number} [options.queueLength] - derivations of each standing that may wait
    * @throws {RangeError} where the parameters are below the floor
@@ -85,7 +85,7 @@ export class Argon2Queue {
 }
 
 /**
- * The queue lets go of what runs, too, when its signal aborts; but that goes on, and reads the password.
+ * When a signal aborts, the queue would let go of a running derivation as well; but that goes on, and reads the password.
  *
  * @param {Asker} asker
  * @returns {{ signal: AbortSignal, end: () => void }} `signal` aborts when the asker goes before `end`

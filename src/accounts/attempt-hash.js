@@ -1,5 +1,5 @@
 /**
- * What attempts with the same name and password have in common, for whoever must know them again without keeping either.
+ * A keyed hash that attempts with the same name and password have in common, to know them again without keeping either.
  */
 import { createHmac } from 'node:crypto'
 

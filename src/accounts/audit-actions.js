@@ -1,6 +1,6 @@
 /**
- * All that the audit log tells of, as docs/admin.md explains it. One that is asked for by another name was mistyped: an empty
- * answer would look like a quiet night.
+ * All actions of the audit log, as docs/admin.md explains them. Whoever asks for any other has mistyped it: an empty answer
+ * would look like a quiet night.
  */
 
 export const AUDIT_ACTIONS = /** @type {const} */ ([

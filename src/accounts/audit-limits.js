@@ -6,11 +6,11 @@
  * @typedef {object} AuditLimits
  * @property {number} days
  * @property {number} maxEvents
- * @property {number} [deletionDays] - deletions of accounts stay for so long whatever the other two say, because the
- *   backups are told by them whose keys are to go; default: 0
+ * @property {number} [deletionDays] - deletions of accounts stay for so long whatever the other two say, because they tell
+ *   the backups whose keys are to go; default: 0
  */
 
-/** Backups may fail for a while, days. */
+/** Deletions stay so many days longer than the backups need them: backups may fail for a while. */
 const LATE_ERASURE_DAYS = 90
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Keeps the audit log within its limits, a part with each write: all of a day would hold up the process, or of a year where
- * `audit.days` was lowered.
+ * Keeps the audit log within its limits by removing a few events with each write: the events of a whole day at once, or of a
+ * year after `audit.days` was lowered, would hold up the process.
  *
  * Where there are too many events, whoever has most of them, one tenant or the host, loses the oldest: so nobody's events push
  * out those of others, however many they make.
@@ -10,10 +10,10 @@ import { KEPT_ACTIONS } from './directory-audit.js'
 /** @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection */
 
 const DAY_MS = 24 * 3_600_000
-/** An event that is no older, days, and at least a day old says that the clock is right, also where events are kept for less. */
+/** An event that is 1 to so many days old says that the clock is right, also where events are kept for fewer days. */
 const SURE_DAYS = 30
-/** Whoever has most loses so many, or a tenth where that is less, before it is asked who has most now. */
-const STEP = 100
+/** Whoever has most events loses so many of them, or a tenth if that is less, before it is looked who has most now. */
+const EVENTS_PER_TURN = 100
 
 /** Events of the host that strangers make by the thousand: they go before its others. */
 const OF_STRANGERS =
@@ -34,10 +34,10 @@ export class AuditPruning {
   }
 
   /**
-   * A clock that is years ahead for an hour must not empty the audit log: what happened before would be gone, and the
-   * backups would not learn whose keys are to go.
+   * A clock that is years ahead for an hour must not empty the audit log: all older events would be gone, and the backups
+   * would not learn whose keys are to go.
    *
-   * @returns {boolean} whether it has been about the present time for a day
+   * @returns {boolean} whether an event of a day ago or more is dated near the clock's present time
    */
   get isTimeSure() {
     const nowMs = this.#connection.clock.nowMs()
@@ -90,10 +90,10 @@ export class AuditPruning {
         .all()
       if (!largest) return false
       const lead = largest.events - (second?.events ?? 0)
-      const step = Math.min(STEP, Math.ceil(largest.events / 10))
+      const step = Math.min(EVENTS_PER_TURN, Math.ceil(largest.events / 10))
       const count = Math.min(left, Math.max(step, lead))
       const isLeft = this.#removeOldest(largest, count) === count
-      // What has none left has no share either, whatever was counted.
+      // A tenant that has no event left has no share either, whatever was counted.
       const taken = isLeft ? count : largest.events
       this.#take(largest.tenant, taken)
       left -= taken
@@ -104,7 +104,7 @@ export class AuditPruning {
   /** @returns {number} events beyond the limit */
   #excess() {
     const { maxEvents } = this.#limits
-    // Numbers are given once: as long as these are few, so are the events.
+    // No id is given twice: as long as the range of ids is within the limit, the events are, too.
     const ends = this.#connection
       .prepare('SELECT (SELECT min(id) FROM audit) AS first, (SELECT max(id) FROM audit) AS last')
       .get()
@@ -118,7 +118,7 @@ export class AuditPruning {
   /**
    * @param {{ tenant: string, gone_id: number }} share
    * @param {number} count
-   * @returns {number} how many there were
+   * @returns {number} how many of `count` there were to remove
    */
   #removeOldest({ tenant, gone_id: goneId }, count) {
     const remove = (/** @type {string} */ which, /** @type {object} */ values) =>
@@ -141,7 +141,7 @@ export class AuditPruning {
 
   /**
    * @param {string} tenant
-   * @param {number} count - events that it has no longer
+   * @param {number} count - events that the tenant has no longer
    */
   #take(tenant, count) {
     const values = { tenant, count }

@@ -1,6 +1,6 @@
 /**
  * Changing a password rewrites one small row and keeps all mail: the master key stays, its wrap is made
- * anew. Losing the mail is the only other way, for who has neither the password nor the recovery code.
+ * anew. For whoever has neither the password nor the recovery code, losing the mail (`resetAccount`) is the only way.
  */
 import { MailError } from '../errors.js'
 import { KEY_BYTES } from '../crypto/kdf.js'
@@ -30,9 +30,9 @@ import { settleRekey } from './rekey.js'
  * @param {Uint8Array} input.newPassword - the caller zeroes it
  * @param {string | null} [input.remoteAddress] - whose wish it is, for the audit log
  * @param {import('./argon2-queue.js').Standing} [input.standing] - theirs
- * @returns {Promise<{ recoveryCode: string | null }>} a new one where the old one was used, to be shown once
+ * @returns {Promise<{ recoveryCode: string | null }>} a new code, to be shown once, if `oldSecret` was the recovery code
  * @throws {MailError} AUTHENTICATION_FAILED, PASSWORD_REFUSED, THROTTLED, CREDENTIAL_NOT_FOUND where the account has no
- *   password, BUSY where it was changed by somebody else meanwhile
+ *   password, BUSY where the password was changed by somebody else meanwhile
  */
 export async function changePassword({
   services,
@@ -86,7 +86,7 @@ export async function changePassword({
 
 /**
  * @param {import('./directory-port.js').Credential} credential
- * @returns {import('./credential.js').CredentialFrame} the same one, with its next secret
+ * @returns {import('./credential.js').CredentialFrame} the frame of the same credential for its next secret
  */
 export function nextFrame({
   accountId,
@@ -119,7 +119,7 @@ export function nextFrame({
  * @param {Account} input.account
  * @param {Uint8Array} input.newPassword - the caller zeroes it
  * @returns {Promise<{ account: Account, recoveryCode: string, isRemoved: boolean }>} `isRemoved` is false
- *   while somebody still has the old mailbox open, or something else keeps its files; they go later then
+ *   while somebody still has the old mailbox open, or something else keeps its files, which then go later
  * @throws {MailError} PASSWORD_REFUSED, THROTTLED, DISK_FULL, ACCOUNT_NOT_FOUND
  */
 export async function resetAccount({ services, account, newPassword }) {
@@ -127,7 +127,7 @@ export async function resetAccount({ services, account, newPassword }) {
   requireUsablePassword(newPassword)
   const keyEpoch = account.keyEpoch + 1
   const { id: accountId, domain } = account
-  // A name that never was: a folder that is to be removed may have had this epoch's.
+  // A name that no folder ever had: one that waits for its removal may have the plain name of this epoch.
   const folder = `${mailboxFolder({ data: config.data, domain, accountId, keyEpoch })}-${newId()}`
   using masterKey = SecretBuffer.random(KEY_BYTES)
   const made = await makeFirstKeys({

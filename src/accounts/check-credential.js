@@ -1,11 +1,12 @@
 /**
- * From what was typed to the credential that it is, and the master key.
+ * From the secret that was typed to its credential and the master key.
  *
  * Every attempt costs the same, whoever it is for: what has the shape of an app password a few HKDFs,
  * all else exactly one argon2 at the current parameters, whether the account exists or not. A password that
  * is still wrapped under older parameters needs those as well; both derivations then run side by side, so
- * that the attempt takes as long as the longer one, and the new one serves to wrap it anew. One that needs another pepper is
- * not derived at all: whatever was typed, that is the answer, and it says by itself that there is such an account.
+ * that the attempt takes as long as the longer one, and the new one serves to wrap the key anew. A password that needs
+ * another pepper is not derived at all: the answer is PEPPER_MISSING whatever was typed, and so it shows that there is such
+ * an account.
  */
 import { randomBytes } from 'node:crypto'
 import { MailError } from '../errors.js'
@@ -36,9 +37,9 @@ import { appPasswordLookup, openCredential, wrapPasswordCredential } from './cre
  * @property {Credential | null} rewrapped - the same credential at the current parameters, where the row has others
  */
 
-/** Stands where an unknown account has its id. */
+/** Is derived with in place of the id that an unknown account lacks. */
 const NOBODY = 'nobody'
-/** Stands where an unknown account has its salt. */
+/** Is derived with in place of the salt that an unknown account lacks. */
 const NO_SALT = randomBytes(SALT_BYTES)
 
 /**
@@ -62,7 +63,7 @@ async function checkAppPassword({ services, account, code }) {
 }
 
 /**
- * Runs both derivations to their ends, so that no secret of the one is left where the other fails.
+ * Waits for all derivations, so that no secret of one is left if another fails.
  *
  * @template T
  * @param {Promise<T & Disposable>[]} promises
@@ -88,7 +89,7 @@ function isStrong(credential) {
     requireStrongEnough(credential.argon2)
     return true
   } catch {
-    // The reason is the caller's alarm.
+    // What made the parameters invalid is told by the alarm of the caller, which refuses the row.
     return false
   }
 }
@@ -105,7 +106,7 @@ function isStrong(credential) {
 async function checkPassword({ services, account, password, standing = 'stranger', asker }) {
   const { argon2, directory, pepper } = services
   const credential = await directory.findSingleCredential(account?.id ?? NOBODY, 'password')
-  // Where it is lost all mail programs try all day, as whoever was right before: nobody else would get a turn.
+  // After the pepper is lost, all mail programs try all day, each as one that was right before: nobody else would get a turn.
   if (credential && credential.pepperId !== pepper.id)
     throw new MailError('PEPPER_MISSING', { detail: `a credential needs ${credential.pepperId}` })
   const isEdited = !isStrong(credential)
@@ -146,7 +147,7 @@ async function checkPassword({ services, account, password, standing = 'stranger
 }
 
 /**
- * What a login presents: a password or an app password. A recovery code logs nobody in.
+ * Checks what a login presents: a password or an app password. A recovery code logs nobody in.
  *
  * @param {object} input
  * @param {CheckServices} input.services
@@ -154,7 +155,7 @@ async function checkPassword({ services, account, password, standing = 'stranger
  * @param {Uint8Array} input.password
  * @param {Standing} [input.standing] - decides who goes first
  * @param {Asker | undefined} [input.asker]
- * @returns {Promise<CheckedCredential | null>} null where it is wrong
+ * @returns {Promise<CheckedCredential | null>} null where the password is wrong
  * @throws {MailError} THROTTLED (queue full), PEPPER_MISSING, ACCOUNT_DAMAGED (the row was changed); and the reason of the
  *   asker's signal
  */
@@ -177,7 +178,7 @@ export async function checkCredential({
 }
 
 /**
- * What changes keys: the password or the recovery code, never an app password, which any device may lose.
+ * Checks the secrets that may change keys: the password or the recovery code, never an app password, which any device may lose.
  *
  * @param {object} input
  * @param {CheckServices} input.services

@@ -39,10 +39,10 @@ import { collectSoon } from '../support/collect-soon.js'
  * @property {import('../support/clock.js').Clock} clock
  */
 
-/** An account's rows found by an app password: 8 bytes, which leave 2^76 codes open for each value. */
+/** An app password's row is found by so many bytes of a hash; each value leaves 2^76 codes open. */
 const LOOKUP_BYTES = 8
 
-/** Longer passwords are no stronger; the bound is that of a login's literal, bytes. */
+/** At most so many bytes, as in a login's literal: longer passwords are no stronger. */
 const MAX_PASSWORD_BYTES = 4096
 
 /** @returns {string} 16 hexadecimal digits, for accounts and credentials */
@@ -52,7 +52,7 @@ export function newId() {
 
 /**
  * @param {Uint8Array} password
- * @throws {MailError} PASSWORD_REFUSED for one that no login could ever present as a password
+ * @throws {MailError} PASSWORD_REFUSED for a password that no login could ever present as one
  */
 export function requireUsablePassword(password) {
   const refuse = (/** @type {string} */ detail) => new MailError('PASSWORD_REFUSED', { detail })
@@ -193,8 +193,8 @@ export function makeCodeCredential({ kind, frame, masterKey, services }) {
  * @param {Credential} credential
  * @param {CredentialKey} key - its KEK is disposed of
  * @returns {SecretBuffer | null} the master key, or null where the credential is wrong
- * @throws {MailError} ACCOUNT_DAMAGED where the credential is right but the row was changed: the commitment
- *   says so, and then the refusal to unwrap can have no other reason
+ * @throws {MailError} ACCOUNT_DAMAGED where the credential is right but the row was changed: the commitment proves the
+ *   credential, and so the refusal to unwrap can have no other reason
  */
 export function openCredential(credential, key) {
   using kek = key.kek

@@ -1,22 +1,22 @@
 /**
- * What a session, an unlock or the check after a restore finds damaged is on record at once, under the job that looks at
- * the whole file: health names the mailbox, and the next occasion of maintenance looks at all of it, which confirms the
- * record or clears it.
+ * A mailbox that a session, an unlock or the check after a restore finds damaged is on record at once, under the job that
+ * looks at the whole file: health names the mailbox, and the next occasion of maintenance checks all of it, which confirms
+ * the record or clears it.
  */
 import { MailError, isMailError } from '../errors.js'
 
-/** The job of maintenance (src/maintenance/jobs/quick-check.js) that stands for the state of the file. */
+/** The job of maintenance (src/maintenance/jobs/quick-check.js) whose record says whether the file is damaged. */
 const JOB = 'quick-check'
 
 /**
  * @param {unknown} error
- * @returns {boolean} whether it says that the file is damaged; to be asked once the master key is known to be right
+ * @returns {boolean} whether the error says that the file is damaged; to be asked once the master key is known to be right
  */
 export const isDamage = (error) =>
   isMailError(error, 'ACCOUNT_DAMAGED') || isMailError(error, 'KEY_REJECTED')
 
 /**
- * With a key of yesterday, a mailbox looks like a damaged one.
+ * With a key that has been replaced, a mailbox looks like a damaged one.
  *
  * @param {Pick<import('./directory-port.js').DirectoryPort, 'findAccount'>} directory
  * @param {Pick<import('./directory-port.js').Account, 'id' | 'keyEpoch'>} account - as it was when its key was unwrapped
@@ -40,7 +40,7 @@ export function recordDamage({ directory, clock }, accountId) {
   directory.recordMaintenance({
     accountId,
     job: JOB,
-    // Due at once, whatever the hour.
+    // The job is due at once, whatever the hour.
     state: {
       doneAtMs: 0,
       failures: 1,

@@ -179,8 +179,8 @@ export class DirectoryAccounts {
   }
 
   /**
-   * Cryptographic erasure: once this resolves, no wrapped key of the account is left in the directory. The audit log has it
-   * at the same moment: without that row the backups would keep the keys.
+   * Cryptographic erasure: once this resolves, no wrapped key of the account is left in the directory. The same transaction
+   * writes the deletion to the audit log: without that row the backups would keep the keys.
    *
    * @param {string} accountId
    * @throws {MailError} ACCOUNT_NOT_FOUND
@@ -223,8 +223,8 @@ export class DirectoryAccounts {
 
   /**
    * @param {string} accountId
-   * @param {{ cipher: import('../database/setup-pragma.js').Cipher, folder: string }} found - `folder`: where, absolute; of a
-   *   mailbox whose place another has taken since it says nothing
+   * @param {{ cipher: import('../database/setup-pragma.js').Cipher, folder: string }} found - `folder`: where, absolute; nothing
+   *   is recorded where another mailbox has taken that one's place since
    */
   async recordCipher(accountId, { cipher, folder }) {
     const path = storedFolder(this.dataFolder, folder)
@@ -236,7 +236,7 @@ export class DirectoryAccounts {
   }
 
   /**
-   * Inside a transaction. Given to its domain's tenant, it follows the domain again.
+   * Inside a transaction. An account that is given to its domain's tenant follows the domain again.
    *
    * @param {string} accountId
    * @param {string} tenant
@@ -322,7 +322,7 @@ export class DirectoryAccounts {
       requireKeyEpoch(connection, { accountId, keyEpoch: keys.keyEpoch - 1 })
       deleteKeyRows(connection, accountId)
       takeFolder(connection, path)
-      // What was to take the old mailbox's place goes with it.
+      // A restore that was to take the old mailbox's place goes with it.
       connection.prepare('DELETE FROM restores WHERE account_id = ?').run(accountId)
       forgetFindings(connection, accountId)
       connection

@@ -3,8 +3,8 @@
  */
 
 /**
- * What other parts live by, and what no stranger makes: it goes by age alone. The backups are told by deletions whose keys are to
- * go, and operators by the rows of backups how these went.
+ * Events that other parts rely on, and that no stranger can cause: they go by age alone. Deletions tell the backups whose keys are
+ * to go, and the rows of backups tell operators how these went.
  */
 export const KEPT_ACTIONS = "('account-delete', 'backup')"
 
@@ -12,8 +12,8 @@ export const KEPT_ACTIONS = "('account-delete', 'backup')"
  * Part of the caller's transaction.
  *
  * @param {import('./directory-connection.js').DirectoryConnection} connection
- * @param {import('./directory-port.js').AuditEvent & { atMs: number }} event - without a tenant it is of its account's, while
- *   that is there
+ * @param {import('./directory-port.js').AuditEvent & { atMs: number }} event - without a tenant it belongs to its account's, while
+ *   that account exists
  */
 export function writeAuditEvent(
   connection,

@@ -22,18 +22,18 @@ import { pruneMaintenanceRuns, writeMaintenanceEntry } from './directory-mainten
  * @property {MaintenanceEntry[]} maintenance
  */
 
-/** The longest that anything waits, ms: with the half second that a store waits, usage is here within one. */
+/** Anything waits at most so many ms: with the half second that a store waits, usage is on disk within a second. */
 const FLUSH_INTERVAL_MS = 400
-/** While the disk refuses, the log says so this often, ms, and not at each attempt: it would fill a disk of its own. */
+/** While the disk refuses, the log says so once in so many ms, and not at each attempt, which would fill the log's disk. */
 const TOLD_INTERVAL_MS = 60_000
-/** Audit events in memory, should the disk refuse or the file be locked for long; beyond it they are counted, not kept. */
+/** At most so many audit events wait in memory while the disk refuses or the file is locked; any more are only counted. */
 const MAX_WAITING_EVENTS = 10_000
-/** Old rows of a kind that one write removes, besides as many as it adds: some 10 ms. The next one goes on. */
+/** One write removes at most so many old rows of a kind, besides as many as it adds: some 10 ms. The next write goes on. */
 const PRUNED_ROWS = 500
-/** Pruning by age looks once a day, ms. */
+/** Events that are too old are looked for once in so many ms, a day. */
 const PRUNE_INTERVAL_MS = 24 * 3_600_000
 
-/** Of these anybody makes thousands: within one write, those that are alike in all but their time are one row with a count. */
+/** Anybody can cause thousands of these: within one write, events alike in all but their time are one row with a count. */
 const COUNTED_ACTIONS = new Set([
   'login-failed',
   'login-throttled',
@@ -46,7 +46,7 @@ const COUNTED_ACTIONS = new Set([
 /** @type {import('./audit-limits.js').AuditLimits} */
 const AUDIT_LIMITS = { days: 365, maxEvents: 1_000_000 }
 
-/** Collects and writes by the second. */
+/** Collects what may be written late, and writes it within a second. */
 export class DirectoryBatch {
   /** @type {Map<string, number>} */
   #uses = new Map()
@@ -56,15 +56,15 @@ export class DirectoryBatch {
   #usage = new Map()
   /** @type {(AuditEvent & { atMs: number })[]} */
   #events = []
-  /** @type {Map<string, AuditEvent>} of these, those that may come again and again */
+  /** @type {Map<string, AuditEvent>} those of `#events` whose action is one of COUNTED_ACTIONS */
   #counted = new Map()
   #droppedEvents = 0
   /** @type {MaintenanceEntry[]} */
   #maintenance = []
-  /** What a write has in hand: it comes back where that fails, and has its place here until then. */
+  /** How many entries a running write has: should it fail they come back, and until then they count as waiting. */
   #inHand = { events: 0, maintenance: 0 }
   #prunedAtMs = Number.NEGATIVE_INFINITY
-  /** Whether more is old than the last write has removed. */
+  /** Whether the last write has left rows that are too old or too many. */
   #hasOldRows = false
   #toldAtMs = Number.NEGATIVE_INFINITY
   /** @type {NodeJS.Timeout | null} */
@@ -127,14 +127,14 @@ export class DirectoryBatch {
 
   /** @param {MaintenanceEntry} entry */
   recordMaintenance(entry) {
-    // Lost entries cost nothing but a job that runs once more.
+    // An entry that is lost costs nothing but a job that runs once more.
     if (this.#inHand.maintenance + this.#maintenance.length < MAX_WAITING_EVENTS)
       this.#maintenance.push(entry)
     this.#schedule()
   }
 
   /**
-   * Writes what waits; what a failure kept from being written waits again.
+   * Writes what waits. If the write fails, all of it waits again.
    *
    * @returns {Promise<void>}
    */
@@ -169,11 +169,11 @@ export class DirectoryBatch {
     this.#timer.unref()
   }
 
-  /** @param {unknown} err - of a write that is tried again */
+  /** @param {unknown} err - of a write that will be tried again */
   #tell(err) {
     const { clock, logger } = this.connection
     const nowMs = clock.nowMs()
-    // Whichever way the clock was set meanwhile.
+    // Math.abs: the clock may have been set back meanwhile.
     if (Math.abs(nowMs - this.#toldAtMs) < TOLD_INTERVAL_MS) return
     this.#toldAtMs = nowMs
     logger.error({ err }, 'directory: writing failed, tried again')
@@ -206,7 +206,7 @@ export class DirectoryBatch {
       }
       this.connection.settleTruncation()
     } catch (error) {
-      // Newer figures win over those that come back; events keep their order.
+      // Figures that were noted since win over those of the failed write; events keep their order.
       this.#uses = new Map([...uses, ...this.#uses])
       this.#tokenUses = new Map([...tokenUses, ...this.#tokenUses])
       this.#usage = new Map([...usage, ...this.#usage])
@@ -226,7 +226,7 @@ export class DirectoryBatch {
     for (const [credentialId, atMs] of uses) use.run(atMs, credentialId)
     const tokenUse = connection.prepare('UPDATE api_tokens SET last_used_at_ms = ? WHERE id = ?')
     for (const [tokenId, atMs] of tokenUses) tokenUse.run(atMs, tokenId)
-    // Of an account that was begun anew meanwhile, what the old mailbox held is no usage any more.
+    // Nothing is written if the account has another mailbox by now: what the old one held is no usage any more.
     const used = connection.prepare(
       'UPDATE accounts SET used_bytes = ?, used_messages = ? WHERE id = ? AND folder = coalesce(?, folder)'
     )
@@ -244,9 +244,9 @@ export class DirectoryBatch {
   }
 
   /**
-   * Removes a part of what is old or too much.
+   * Removes some of the rows that are too old or too many.
    *
-   * @param {number} added - events, by the same write
+   * @param {number} added - events that the same write adds
    * @returns {boolean} whether more is left
    */
   #prune(added) {

@@ -1,7 +1,7 @@
 /**
- * SQLite's own check of the directory, and whether each account's key that mail is sealed to stands there as one, and has
- * a credential: SQLite's file has no checksums. In a thread with a connection of its own: it cannot be sliced, and takes some tens of milliseconds
- * for each thousand accounts.
+ * SQLite's own check of the directory, and ours: whether each account has a credential, and whether the two forms of the key
+ * that mail is sealed to agree, because SQLite's file has no checksums. In a thread with a connection of its own: the check
+ * cannot be sliced, and takes some tens of milliseconds for each thousand accounts.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { isRecipientOf } from '../crypto/age.js'
@@ -49,7 +49,7 @@ function check() {
     }
   } catch (cause) {
     const error = toMailError(cause)
-    // So damaged that the check cannot be made: that is its answer.
+    // A file too damaged to be checked is the check's answer, not a failure.
     if (isMailError(error, 'ACCOUNT_DAMAGED')) {
       const problems = [error.detail ?? error.message]
       return { kind: 'done', value: { problems, misfits: [], keyless: [] } }

@@ -1,8 +1,8 @@
 /**
  * The one connection to directory.db that the directory's parts share.
  *
- * The server's event loop must not wait inside SQLite for another process, so the busy timeout is 0 and a
- * taken lock is tried again from here.
+ * The server's event loop must not wait inside SQLite for another process, so the busy timeout is 0, and a statement that
+ * finds the file locked is tried again from here.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MailError, isMailError } from '../errors.js'
@@ -15,14 +15,14 @@ import { retryWhileBusy, runTransaction } from '../database/transaction.js'
 
 const MIGRATIONS = new URL('../../migrations/directory/', import.meta.url)
 
-/** How long a statement of the directory waits for another process, ms; none holds the lock for long. */
+/** A statement waits at most so many ms for another process; none holds the lock for long. */
 const BUSY_TIMEOUT_MS = 10_000
-/** How long a truncation waits for readers of other processes before it is left for later, ms. */
+/** A truncation waits at most so many ms for readers of other processes; then it is left for later. */
 const TRUNCATE_TIMEOUT_MS = 2_000
 const TRUNCATE_PAUSE_MS = 20
 /**
- * How often the log is truncated anyhow, ms: a process that was killed, or that ended before a reader did, has left keys in
- * it that it had erased. It takes 5 to 20 ms where there is anything in it (measured).
+ * The log is truncated once in so many ms anyhow: a process that was killed, or that ended before a reader did, has left keys
+ * in the log that it had erased. A truncation takes 5 to 20 ms where the log has anything in it (measured).
  */
 const TIDY_INTERVAL_MS = 60_000
 
@@ -33,7 +33,7 @@ const TIDY_INTERVAL_MS = 60_000
  * @property {(...values: any[]) => any[]} all
  */
 
-/** Carries a MailError out of a transaction: a BUSY that `work` decided on is not a lock to wait for. */
+/** Carries a MailError out of a transaction: a BUSY that `work` throws is not a lock to wait for. */
 class Decision extends Error {}
 
 /**
@@ -49,11 +49,11 @@ function decided(work) {
   }
 }
 
-/** What SQLite says of a file whose bytes are not what was written. */
+/** SQLite's codes for a file whose bytes are not what was written. */
 const DAMAGE = /^SQLITE_(CORRUPT|NOTADB|IOERR)/
 
 /**
- * No mailbox is damaged where the directory is, and nobody is to look for it there.
+ * Where the directory is damaged, no mailbox is: the error must not send anybody to look for damage in one.
  *
  * @param {unknown} error
  * @returns {unknown}
@@ -69,8 +69,8 @@ function asDirectoryError(error) {
 /**
  * For whoever only looks, beside a server that may be of an older version: opening the directory would migrate it.
  *
- * @param {string} path - of directory.db, which is there
- * @returns {boolean} whether it has the schema of this program
+ * @param {string} path - of directory.db, which must exist
+ * @returns {boolean} whether the file has the schema of this program
  * @throws {MailError} FILE_TOO_NEW, SCHEMA_MISMATCH, DIRECTORY_DAMAGED, BUSY
  */
 export function isMigrated(path) {
@@ -86,7 +86,7 @@ export function isMigrated(path) {
   }
 }
 
-/** Reads, writes and erases; knows no table. */
+/** Reads, writes and erases in transactions; knows no table. */
 export class DirectoryConnection {
   /** @type {Map<string, Statement>} */
   #statements = new Map()
@@ -185,7 +185,7 @@ export class DirectoryConnection {
     return result
   }
 
-  /** Truncates the write-ahead log if that is owed and possible at this moment. */
+  /** Truncates the write-ahead log if an erasure still needs that, and if it is possible at this moment. */
   settleTruncation() {
     if (this.#owesTruncation) this.#tryTruncate()
   }
@@ -193,7 +193,7 @@ export class DirectoryConnection {
   /**
    * Readers of other processes can postpone it.
    *
-   * @returns {Promise<boolean>} whether none did for all of the time
+   * @returns {Promise<boolean>} false where one has kept the log from being truncated until the timeout
    */
   async #truncateSoon() {
     const startedMs = performance.now()
@@ -205,9 +205,9 @@ export class DirectoryConnection {
   }
 
   /**
-   * What was committed before is done all the same: nobody is told that it failed where a disk is full.
+   * A failure, for instance because the disk is full, is only logged: the commit before it stands all the same.
    *
-   * @returns {boolean} whether to wait is of no use: it is done, or fails
+   * @returns {boolean} false where a reader keeps the log; true where waiting is of no use: the log is truncated, or cannot be
    */
   #tryTruncate() {
     try {
@@ -234,7 +234,7 @@ export class DirectoryConnection {
     )
   }
 
-  /** The last close checkpoints and removes the log. One that cannot be read is left to the next start, with the handle. */
+  /** The last close checkpoints and removes the log. A log that cannot be read is left to the next start; the file stays open. */
   close() {
     clearInterval(this.#tidying)
     try {

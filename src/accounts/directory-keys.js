@@ -157,7 +157,7 @@ export class DirectoryKeys {
   /**
    * @param {Credential} credential
    * @param {ProvedCredential} proved
-   * @param {{ atMost?: number }} [limit] - of this kind, with this one
+   * @param {{ atMost?: number }} [limit] - how many credentials of this kind the account may have, with this one
    * @throws {MailError} BUSY where the account has another master key meanwhile, or is getting one, or what was proved is of
    *   the past; LIMIT
    */
@@ -178,7 +178,7 @@ export class DirectoryKeys {
   }
 
   /**
-   * Whoever knows a password of yesterday may have asked before it was changed, and have waited since for its derivation.
+   * Whoever presents a password that has been changed may have asked before the change, and waited for its derivation since.
    *
    * @param {ProvedCredential} proved
    */
@@ -189,7 +189,7 @@ export class DirectoryKeys {
   }
 
   /**
-   * A wrap of yesterday's master key must not stand among today's, nor get lost between two.
+   * A wrap of a former master key must not stand among those of the present one, nor get lost in a rekey.
    *
    * @param {Pick<Credential, 'accountId' | 'keyEpoch'>} credential
    */
@@ -201,9 +201,9 @@ export class DirectoryKeys {
 
   /**
    * @param {Credential[]} credentials
-   * @param {{ version: number, proved?: ProvedCredential }} replaced - what the first row must still be; the others, one less
-   *   than what they become; `proved`: where it is none of them
-   * @returns {Promise<boolean>} false where one no longer is, or is gone
+   * @param {{ version: number, proved?: ProvedCredential }} replaced - `version`: that the first row must still have; each other
+   *   row must have one less than its new one. `proved`: the credential that was proved, if it is none of the rows
+   * @returns {Promise<boolean>} false where a row has another version by now, or is gone
    * @throws {MailError} BUSY where the account has another master key meanwhile, or is getting one, or what was proved is of
    *   the past
    */
@@ -214,7 +214,7 @@ export class DirectoryKeys {
     return connection.erase(() => {
       const present = connection.prepare('SELECT version FROM credentials WHERE id = ?')
       const isPresent = credentials.every(({ id, version }, index) => {
-        // Two secrets of one version would be one to whoever remembers the first.
+        // Two secrets of one version would be taken for the same by whoever remembers the first (RepeatLoginCache).
         return present.get(id)?.version === (index === 0 ? replaced.version : version - 1)
       })
       if (!isPresent) return false
@@ -254,7 +254,7 @@ export class DirectoryKeys {
 
   /**
    * @param {string} accountId
-   * @param {{ found: SealKey, right: SealKey }} change - nothing where what was found has been changed since
+   * @param {{ found: SealKey, right: SealKey }} change - nothing is changed where `found` is no longer what stands there
    */
   async replaceSealKey(accountId, { found, right }) {
     await this.connection.write(() =>
@@ -270,7 +270,7 @@ export class DirectoryKeys {
   /**
    * @param {PendingRekey} rekey
    * @throws {MailError} BUSY where a credential or the key was changed since the next rows were made, or is being changed, or
-   *   a mailbox is to come back from a backup, which is under the present key
+   *   where a mailbox, which is under the present key, is to come back from a backup
    */
   async beginRekey({ accountId, wrappedNextKey, next, startedAtMs }) {
     const { connection } = this
@@ -314,7 +314,7 @@ export class DirectoryKeys {
 
   /**
    * @param {string} accountId
-   * @param {number} nextKeyEpoch - of that rekey: another may be pending by now, of the mailbox that has come instead
+   * @param {number} nextKeyEpoch - of the rekey to cancel: another may be pending by now, of the account's next mailbox
    */
   async cancelRekey(accountId, nextKeyEpoch) {
     const { connection } = this
@@ -326,7 +326,7 @@ export class DirectoryKeys {
 
   /**
    * @param {string} accountId
-   * @param {number} nextKeyEpoch - of that rekey
+   * @param {number} nextKeyEpoch - of the rekey to finish
    * @throws {MailError} ACCOUNT_NOT_FOUND where no such rekey has begun
    */
   async finishRekey(accountId, nextKeyEpoch) {

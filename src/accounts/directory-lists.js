@@ -28,7 +28,7 @@ const ORDERS = Object.freeze({
   fragmentation: 'coalesce(m.free_bytes * 1.0 / nullif(m.file_bytes, 0), 0)'
 })
 
-/** Orders that need what maintenance has seen. */
+/** Orders that need figures of maintenance. */
 const FILE_ORDERS = Object.freeze({ fileBytes: true, fragmentation: true })
 const FILE_FIGURES = 'LEFT JOIN maintenance_accounts m ON m.account_id = a.id'
 
@@ -40,8 +40,8 @@ export const LISTED =
   'FROM accounts a INDEXED BY accounts_listed CROSS JOIN domains d ON d.id = a.domain_id'
 
 /**
- * Accounts of one tenant, without those of others: of its domains those that have no tenant of their own, and those that were given
- * to it. Both parts are read from narrow indexes alone.
+ * All accounts of one tenant: those in its domains that have no tenant of their own, and those that were given to it. Both parts
+ * are read from narrow indexes alone.
  */
 export const OF_TENANT = `FROM (
     SELECT a.id, a.address, a.created_at_ms, a.used_bytes, a.used_messages
@@ -56,11 +56,11 @@ const SINGLE = 'FROM accounts a JOIN domains d ON d.id = a.domain_id'
 const ITS_TENANT = 'coalesce(a.tenant_id, d.tenant_id)'
 
 /**
- * Events of the audit log that are looked at in one turn, some 2 ms: a million of them may lie between two that a filter lets
- * through.
+ * At most so many events of the audit log are looked at in one turn, some 2 ms: a million of them may lie between two that a
+ * filter lets through.
  */
 const AUDIT_SLICE = 10_000
-/** Runs of maintenance that are looked at in one turn, some 2 ms, for the same reason. */
+/** At most so many runs of maintenance are looked at in one turn, some 2 ms, for the same reason. */
 const RUN_SLICE = 2_000
 
 /** @param {any} row */
@@ -116,12 +116,12 @@ export class DirectoryLists {
     const isOfTenant = tenant != null && accountId === undefined
     const from = isOfTenant ? OF_TENANT : accountId === undefined ? LISTED : SINGLE
     const forms = search ? searchForms(search) : []
-    // What is not asked for is not in the statement, so that SQLite can go by its indexes.
+    // Filters that are not set are not in the statement, so that SQLite can go by its indexes.
     const where = [
       tenant != null && !isOfTenant && `${ITS_TENANT} = $tenant`,
       accountId !== undefined && 'a.id = $id',
       search &&
-        // LIKE would take a NUL for the end of what is looked for.
+        // instr(): LIKE would take a NUL for the end of the search text.
         `(${forms.map((_, index) => `instr(a.address, $search${index}) > 0`).join(' OR ')})`
     ].filter(Boolean)
     const filterOf = (/** @type {(string | false | undefined | '')[]} */ conditions) =>
@@ -136,7 +136,7 @@ export class DirectoryLists {
     const joined = sort in FILE_ORDERS ? FILE_FIGURES : ''
     const order = `ORDER BY ${ORDERS[sort]} ${direction}, a.address LIMIT $limit OFFSET $offset`
     const { rows, total } = await connection.read(() => {
-      // First the ids, from the index alone; then what is shown, of this page.
+      // First the ids, from the index alone; then the summaries of this page.
       const ids = connection
         .prepare(
           `SELECT a.id, ${isOfTenant ? '$tenant' : ITS_TENANT} AS tenant ${from} ${joined} ${filterOf([...where, ...behind])} ${order}`
@@ -225,7 +225,8 @@ export class DirectoryLists {
     isOldestFirst = false
   }) {
     const { connection } = this
-    // Found by number, or by tenant and number, so that a slice costs what it looks at: hence the plus before the others.
+    // Only id, or tenant and id, may choose the index, so that a slice costs as many rows as it looks at: hence the plus before
+    // all other columns.
     const where = [
       'id BETWEEN $from AND $to',
       tenant != null && 'tenant_id = $tenant',
@@ -269,7 +270,7 @@ export class DirectoryLists {
    */
   async pageMaintenanceRuns({ tenant, accountId, beforeId, limit }) {
     const { connection } = this
-    // What is not asked for is not in the statement: those of one account are found by its index.
+    // Filters that are not set are not in the statement, so that the runs of one account are found by their index.
     const where = [
       'r.id BETWEEN $from AND $to',
       tenant != null && 'coalesce(a.tenant_id, d.tenant_id) = $tenant',
@@ -301,7 +302,7 @@ export class DirectoryLists {
   }
 
   /**
-   * Reads rows by number, a slice in each turn: of many there may be few that a filter lets through.
+   * Reads rows by id, a slice in each turn: a filter may let through few of many.
    *
    * @param {{ first: number, last: number, size: number, limit: number, isOldestFirst?: boolean }} range - `size`: of a slice
    * @param {(slice: { from: number, to: number, limit: number }) => any[]} read

@@ -1,6 +1,6 @@
 /**
- * What maintenance leaves in the directory: when each job last ran on each mailbox and what came of it, so that
- * operators see it without any key.
+ * The records of maintenance: when each job last ran on each mailbox and with what result, so that operators see it
+ * without any key.
  */
 import { OF_TENANT } from './directory-lists.js'
 import { runFromRow } from './directory-rows.js'
@@ -15,7 +15,7 @@ import { runFromRow } from './directory-rows.js'
 
 /**
  * When maintenance was last asked for, of this account, of its tenant or of all, since it was last done; NULL: not. `a` and `d` are
- * account and domain, `m` what maintenance knows of it, if anything.
+ * account and domain, `m` the account's row of maintenance_accounts, if there is one.
  */
 const REQUESTED = `nullif(max(coalesce(m.requested_at_ms, -1), coalesce(
     (SELECT max(r.requested_at_ms) FROM maintenance_requests r
@@ -24,7 +24,7 @@ const REQUESTED = `nullif(max(coalesce(m.requested_at_ms, -1), coalesce(
 const ACCOUNTS = `accounts a CROSS JOIN domains d ON d.id = a.domain_id
   LEFT JOIN maintenance_accounts m ON m.account_id = a.id`
 
-/** How long runs are kept, ms. */
+/** Runs are kept for so many ms, 90 days. */
 const RUN_RETENTION_MS = 90 * 24 * 3_600_000
 
 /** @param {any} row - of maintenance_jobs */
@@ -36,7 +36,7 @@ const stateFromRow = (row) => ({
 })
 
 /**
- * Inside a transaction of the caller. Of an account that has gone meanwhile nothing is written.
+ * Inside a transaction of the caller. Nothing is written where the account has gone meanwhile.
  *
  * @param {DirectoryConnection} connection
  * @param {MaintenanceEntry} entry
@@ -85,7 +85,7 @@ export function writeMaintenanceEntry(connection, entry) {
 }
 
 /**
- * Inside a transaction of the caller: what was found of a mailbox, its damage too, says nothing of what takes its place.
+ * Inside a transaction of the caller: findings about a mailbox, its damage too, say nothing of the one that takes its place.
  *
  * @param {DirectoryConnection} connection
  * @param {string} accountId
@@ -101,8 +101,8 @@ export function forgetFindings(connection, accountId) {
 }
 
 /**
- * Inside a transaction of the caller, before accounts go to another tenant: what was asked for of all accounts of theirs, and is
- * still to come, is asked for of each that goes.
+ * Inside a transaction of the caller, before accounts go to another tenant: maintenance that was asked for of all accounts of their
+ * present tenant, and is still to come, is asked for of each account that goes.
  *
  * @param {DirectoryConnection} connection
  * @param {{ domain: string } | { accountId: string }} moved - all accounts in the domain but those that have a tenant of their
@@ -126,7 +126,7 @@ export function keepMaintenanceRequests(connection, moved) {
  *
  * @param {DirectoryConnection} connection
  * @param {number} limit - runs
- * @returns {boolean} whether there may be more that are old
+ * @returns {boolean} whether there may be more that are too old
  */
 export function pruneMaintenanceRuns(connection, limit) {
   const beforeMs = connection.clock.nowMs() - RUN_RETENTION_MS
@@ -165,7 +165,7 @@ export class DirectoryMaintenance {
 
   /**
    * @param {string[]} accountIds
-   * @returns {Promise<Map<string, number>>} when it was asked for, by account id; without those of whom it was not
+   * @returns {Promise<Map<string, number>>} when maintenance was asked for, by account id; only accounts of which it was
    */
   async listMaintenanceRequests(accountIds) {
     const rows = await this.connection.read(() =>
@@ -182,15 +182,15 @@ export class DirectoryMaintenance {
 
   /**
    * @param {string | null} accountId - null: every account
-   * @param {{ tenant?: string }} [filter] - every account of this one
-   * @returns {Promise<number>} accounts that are asked for
+   * @param {{ tenant?: string }} [filter] - every account of this tenant
+   * @returns {Promise<number>} how many accounts it is asked for
    */
   async requestMaintenance(accountId, { tenant } = {}) {
     const { connection } = this
     const nowMs = connection.clock.nowMs()
     if (accountId === null)
       return await connection.write(() => {
-        // Later than any before it, so that no account takes it for one that it has answered.
+        // Later than any request before, so that no account takes this one for one that is done.
         connection
           .prepare(
             `INSERT INTO maintenance_requests (tenant_id, requested_at_ms)
@@ -281,7 +281,7 @@ export class DirectoryMaintenance {
   /**
    * @param {number} [limit]
    * @returns {Promise<{ failing: MaintenanceFailure[], failingTotal: number }>} jobs that failed last time, those that
-   *   fail for longest first
+   *   have failed for longest first
    */
   async listMaintenanceFailures(limit = 100) {
     const { connection } = this

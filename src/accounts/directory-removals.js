@@ -8,7 +8,7 @@ import { storedFolder } from './directory-rows.js'
 
 /** @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection */
 
-/** From a mailbox's folder to the rows of its account it takes a moment; so long, ms, and whoever was at it is dead. */
+/** The rows of an account follow its mailbox's folder within a moment: after so many ms, whoever made the folder is dead. */
 const PLANNED_MS = 60 * 60_000
 
 /**
@@ -24,8 +24,8 @@ export function queueRemoval(connection, folder) {
 }
 
 /**
- * An account comes to stand in the folder; part of the caller's transaction. What is listed stays listed: somebody may be
- * removing the files just now.
+ * Makes sure that an account may stand in the folder; part of the caller's transaction. A folder that is to be removed stays
+ * listed: somebody may be removing its files just now.
  *
  * @param {DirectoryConnection} connection
  * @param {string} folder - as stored
@@ -43,7 +43,7 @@ export function takeFolder(connection, folder) {
   connection.prepare('DELETE FROM planned_folders WHERE folder = ?').run(folder)
 }
 
-/** The list of them. */
+/** The removal part of the directory. */
 export class DirectoryRemovals {
   /**
    * @param {object} options

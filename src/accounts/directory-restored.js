@@ -1,6 +1,6 @@
 /**
- * The directory of a lost host, as it came out of a backup: without keys, and on its way to become the directory of a new
- * host. Nobody serves from it yet.
+ * The directory of a lost host, as it came out of a backup: without keys, and about to become the directory of a new host.
+ * Nobody serves from it yet.
  */
 import { deleteAccountRows } from './directory-accounts.js'
 import { DirectoryConnection } from './directory-connection.js'
@@ -87,7 +87,7 @@ export class RestoredDirectory {
   }
 
   /**
-   * An account without a mailbox would be one whose mail bounces into nothing.
+   * Removes an account of which there is no mailbox: mail for it would have nowhere to go.
    *
    * @param {string} accountId
    */
@@ -96,9 +96,9 @@ export class RestoredDirectory {
     deleteAccountRows(connection, accountId)
   }
 
-  /** All accounts are complete or dropped: one file then, which can be renamed. */
+  /** To be called when all accounts are complete or dropped: leaves one file, without a `-wal`, which can be renamed. */
   finish() {
-    // Folders that were to be removed there are not here.
+    // Folders that were to be removed on the lost host do not exist on this one.
     for (const table of ['removals', 'planned_folders'])
       this.#connection.prepare(`DELETE FROM ${table}`).run()
     this.#connection.db.pragma('wal_checkpoint(TRUNCATE)')
@@ -111,13 +111,13 @@ export class RestoredDirectory {
 }
 
 /**
- * To be called last of all: whatever has happened to the file meanwhile, a host whose users nobody lets in must not begin.
+ * To be called last of all: whatever has happened to the file meanwhile, no host may begin whose users could not log in.
  *
  * @param {string} path - of a directory that nobody has open
  * @throws {MailError} DIRECTORY_DAMAGED
  */
 export function requireEveryCredential(path) {
-  // Not for reading alone, which would leave a write-ahead log beside it.
+  // Opened for writing: a read-only handle would leave a write-ahead log beside the file.
   const db = openPlainDatabase(path)
   try {
     const { length } = keylessAccounts(db)

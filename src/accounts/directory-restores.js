@@ -53,8 +53,8 @@ export class DirectoryRestores {
 
   /**
    * @param {PendingRestore & { keyEpoch?: number }} restore - takes the place of one that was not over; `keyEpoch`: of the
-   *   backup, where the account must have the same
-   * @throws {MailError} RESTORE_REFUSED where it has another key, or is getting one
+   *   backup, if the account must have the same
+   * @throws {MailError} RESTORE_REFUSED where the account has another key, or is getting one
    */
   async beginRestore({ keyEpoch, ...restore }) {
     const { connection } = this
@@ -86,7 +86,7 @@ export class DirectoryRestores {
   /**
    * @param {string} accountId
    * @param {import('./directory-port.js').RestoreStep} step
-   * @returns {Promise<boolean>} false where it is in another state, or another restore
+   * @returns {Promise<boolean>} false where the restore is in another state, or another one has taken its place
    */
   async advanceRestore(accountId, { from, to, staged }) {
     const { connection } = this

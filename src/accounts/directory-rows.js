@@ -59,7 +59,7 @@ export function accountFromRow(row, dataFolder) {
     address: row.address,
     domain: row.domain,
     ...accountStateFromRow(row),
-    // A directory out of an old backup has no tenants yet.
+    // In a directory out of an old backup, domains have no tenants yet.
     tenant: row.tenant ?? row.domain,
     folder: join(dataFolder, row.folder),
     createdAtMs: row.created_at_ms,

@@ -33,12 +33,12 @@ import { MailError } from '../errors.js'
  * @property {boolean} isWhole - false: the key that mail is sealed to has gone; nobody finds such an account
  */
 
-/** Tables of which the sealed directory has no row. */
+/** Tables of wrapped keys: the sealed directory has no row of them. */
 const KEY_TABLES = ['credentials', 'seal_identities', 'rekeys']
 
 /**
- * Copied in one step, about a second for 200 MB, of a process that serves nobody: between two steps SQLite lets go of the state it
- * copies, and begins anew once another process has written. Workers that write each 0.4 s would let no large copy end.
+ * All pages are copied in one step, about a second for 200 MB, by a process that serves nobody: between two steps SQLite lets go of
+ * its snapshot, and begins anew once another process has written. Workers that write each 0.4 s would let no large copy end.
  */
 const ALL_PAGES = 0x7fffffff
 
@@ -71,7 +71,7 @@ export class DirectorySnapshot {
    * @param {string} directoryPath - directory.db, which others may have open
    * @param {string} path - of the copy; must not exist
    * @returns {Promise<DirectorySnapshot>}
-   * @throws {MailError} DISK_FULL …; DIRECTORY_DAMAGED: a restore of it would be as damaged
+   * @throws {MailError} DISK_FULL …; DIRECTORY_DAMAGED: what is restored from such a copy would be as damaged
    */
   static async take(directoryPath, path) {
     const source = openPlainDatabase(directoryPath, { isReadOnly: true })
@@ -179,7 +179,7 @@ export const keysName = (keys) => createHash('sha256').update(keys).digest('hex'
  */
 export function parseKeys(json) {
   const keys = readKeys(json)
-  // Of a host that had lost them: nobody would open the mailbox.
+  // The host that was backed up had lost the credentials: nobody could open the mailbox.
   if (keys.rows.credentials.length === 0)
     throw new MailError('BACKUP_DAMAGED', { detail: 'an account without credentials' })
   return keys
@@ -200,11 +200,11 @@ function readKeys(json) {
 }
 
 /**
- * Makes a directory that came out of a backup one that can be opened as usual. Whoever can write the backups can seal one of
- * their own making, and what it has must do nothing by itself: a trigger could list folders of others to be removed.
+ * Makes a directory that came out of a backup one that can be opened as usual. Whoever can write the backups can seal a directory
+ * of their own making, and nothing in it may act by itself: a trigger could list folders of others to be removed.
  *
  * @param {string} path
- * @throws {MailError} BACKUP_DAMAGED where it has what no directory of ours has
+ * @throws {MailError} BACKUP_DAMAGED where the file has anything that no directory of this program has
  */
 export function prepareRestoredDirectory(path) {
   const db = new Database(path, { fileMustExist: true })
@@ -212,7 +212,7 @@ export function prepareRestoredDirectory(path) {
     const isForged = (/** @type {string} */ condition) => db.prepare(condition).pluck().get() === 1
     if (isForged("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type IN ('trigger', 'view'))"))
       throw new MailError('BACKUP_DAMAGED', { detail: 'a directory with triggers or views' })
-    // Names of folders are made of them.
+    // Names of folders are made of account ids.
     if (isForged(`SELECT EXISTS (SELECT 1 FROM accounts WHERE id GLOB '*[^0-9a-f]*')`))
       throw new MailError('BACKUP_DAMAGED', { detail: 'an account whose id is none' })
     db.pragma('journal_mode = WAL')

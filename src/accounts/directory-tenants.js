@@ -14,15 +14,15 @@ import { keepMaintenanceRequests } from './directory-maintenance.js'
  */
 
 /**
- * The last event of the audit log so far: what it has of a tenant that is made now is of another one, which had the id before. By
- * numbers, which are given once, and not by the clock.
+ * The id of the audit log's last event so far: events up to it that name a tenant which is made now belong to another one, which
+ * had the name before. By ids, which are never given twice, and not by the clock.
  */
 const LAST_EVENT = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0)"
 
-/** Accounts whose files are summed up in one turn, some 2 ms. */
+/** The files of at most so many accounts are summed up in one turn, some 2 ms. */
 const FILE_SLICE = 2000
 
-/** How long a sum over a tenant's accounts is believed, ms. */
+/** A sum over a tenant's accounts is believed for so many ms. */
 const ROOM_AGE_MS = 1000
 
 const SELECT = 'SELECT id, label, created_at_ms, quota_bytes, max_accounts FROM tenants ORDER BY id'
@@ -228,12 +228,12 @@ export class DirectoryTenants {
   }
 
   /**
-   * Gives a domain to a tenant, with the accounts in it that were not given to another one by themselves. The tenant that
-   * the domain had made for itself goes when nothing is left in it.
+   * Gives a domain to a tenant, with those accounts in it that were not given to another tenant by themselves. The tenant of
+   * the domain's own name goes when nothing is left in it.
    *
-   * @param {string} domain - canonical; made where it is not known
+   * @param {string} domain - canonical; added if the directory does not have it
    * @param {string} tenantId
-   * @throws {MailError} TENANT_NOT_FOUND; LIMIT where it would have more accounts than it may
+   * @throws {MailError} TENANT_NOT_FOUND; LIMIT where the tenant would have more accounts than it may
    */
   async assignDomain(domain, tenantId) {
     const { connection } = this
@@ -264,7 +264,7 @@ export class DirectoryTenants {
 
   /**
    * @param {string} domain - canonical
-   * @returns {Promise<string | null>} whose it is; null for a domain that nobody has named yet
+   * @returns {Promise<string | null>} its tenant; null for a domain that the directory does not have yet
    */
   async findTenantOfDomain(domain) {
     const row = await this.connection.read(() =>

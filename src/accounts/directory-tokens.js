@@ -1,5 +1,5 @@
 /**
- * Tokens of the admin interface, as rows. Only the hash of one is here, so that a copy of the directory opens nothing.
+ * Tokens of the admin interface, as rows. A row has the hash of its token alone, so that a copy of the directory opens nothing.
  */
 
 /**

@@ -1,8 +1,8 @@
 /**
  * The directory over directory.db: the first implementation of `DirectoryPort`.
  *
- * A commit here is durable (synchronous=FULL). What removes wrapped keys also removes them from the
- * write-ahead log before it resolves.
+ * A commit here is durable (synchronous=FULL). A method that removes wrapped keys has also removed them from the
+ * write-ahead log when it resolves.
  */
 import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -92,7 +92,7 @@ export function openDirectory({
     listDeletions: () => restores.listDeletions(),
     recordMaintenance: (entry) => batch.recordMaintenance(entry),
     findMaintenance: async (accountId) => {
-      // What the last run left may still wait to be written.
+      // Results of the job's last run may still wait to be written.
       await batch.flush()
       return await maintenance.findMaintenance(accountId)
     },
@@ -108,7 +108,7 @@ export function openDirectory({
     findTenant: (id) => tenants.findTenant(id),
     hasTenant: (id) => tenants.hasTenant(id),
     createTenant: async (tenant) => {
-      // What waits may be of one that had the id before.
+      // Events that wait to be written may belong to another tenant, which had the id before.
       await batch.flush()
       await tenants.createTenant(tenant)
     },
@@ -139,7 +139,7 @@ export function openDirectory({
       try {
         await batch.close()
       } catch (err) {
-        // What was committed before is done all the same: nobody is told that it failed.
+        // All that was committed before stands: the caller must not take this for a failure.
         logger.error(
           { err },
           'directory: what was still to be written is lost: audit events, last uses, usage'
