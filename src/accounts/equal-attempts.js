@@ -3,17 +3,17 @@
  * devices of a household when a server comes back. The first of them is checked; the others wait for it, and if it was
  * right they are recognised as repeated, without an argon2 each.
  *
- * Nobody learns anything by that: where the first was wrong, or the account is not known, each of the others is checked by
- * itself. Where the first has gone before it was checked, the next is the first.
+ * The answers tell nobody anything new: where the first was wrong, or the account is not known, each of the others is checked
+ * by itself. Where the client of the first has gone before its check, the next becomes the first.
  */
 import { randomBytes } from 'node:crypto'
 import { attemptHash } from './attempt-hash.js'
 
-/** What is under way in this process. */
+/** The attempts that are under way in this process. */
 export class EqualAttempts {
   #key = randomBytes(32)
   /**
-   * Whether it was checked: settled when it was, or has gone.
+   * The first attempt of each name and password: whether it was checked. Settles when it was, or when its client has gone.
    *
    * @type {Map<string, Promise<boolean>>}
    */
@@ -23,7 +23,8 @@ export class EqualAttempts {
    * @template T
    * @param {{ username: string, password: Uint8Array, asker: import('./argon2-queue.js').Asker | undefined }} attempt
    * @param {object} steps
-   * @param {() => Promise<T | null>} steps.recognize - after another one was checked; null: this one is to be
+   * @param {() => Promise<T | null>} steps.recognize - called once an equal attempt was checked; null: this one is to be
+   *   checked itself
    * @param {() => Promise<T>} steps.check
    * @returns {Promise<T>}
    */
@@ -35,7 +36,7 @@ export class EqualAttempts {
     const checking = check()
     const wasChecked = checking.then(
       () => true,
-      // Its own caller is told.
+      // Any other error means that the first was checked; its own caller is told.
       (error) => error !== asker?.closeSignal.reason
     )
     this.#first.set(hash, wasChecked)

@@ -79,7 +79,7 @@ export async function makeFirstAccount({ services }) {
   try {
     await welcome({ services, account, masterKey })
   } catch (err) {
-    // The mailbox is there, and nobody else will ever be told its password.
+    // Only logged: the mailbox exists, and its password is told now or never.
     services.logger.error({ err }, 'the first mailbox has no letter in it')
   } finally {
     masterKey.dispose()

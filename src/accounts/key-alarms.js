@@ -1,19 +1,19 @@
 /**
- * What the operator hears of it where keys that a login needs do not fit each other.
+ * Tells the operator when keys that a login needs do not fit each other.
  */
 import { MailError } from '../errors.js'
 
 /** @import { Account, DirectoryPort } from './directory-port.js' */
 
-/** What tells of keys that do not fit, and not of an attempt that failed. */
+/** Errors that mean keys which do not fit, and not a failed attempt. */
 const ALARMING = new Set(['ACCOUNT_DAMAGED', 'KEYS_CONTRADICT', 'PEPPER_MISSING'])
 
-/** Those of one process. */
+/** The alarms of one process. */
 export class KeyAlarms {
   #directory
   #logger
   /**
-   * Accounts whose password needs another pepper, as far as that was told.
+   * Accounts whose password needs another pepper, once the operator was told so.
    *
    * @type {Set<string>}
    */
@@ -34,7 +34,7 @@ export class KeyAlarms {
    * @param {{ account: Account | null, remoteAddress: string | null }} where
    * @param {() => Promise<T>} work - of a login
    * @returns {Promise<T>}
-   * @throws what it throws, which is told where it is alarming
+   * @throws what `work` throws; the operator is told where it is alarming
    */
   async during({ account, remoteAddress }, work) {
     try {
@@ -47,8 +47,8 @@ export class KeyAlarms {
   }
 
   /**
-   * Where the pepper is lost every attempt with a password meets that, those of each mail program all day and of strangers too:
-   * the first tells enough.
+   * After the pepper is lost every attempt with a password fails by that, those of each mail program all day and of strangers too:
+   * one alarm for each account is enough.
    *
    * @param {MailError} error
    * @param {{ accountId: string | null, remoteAddress: string | null }} where

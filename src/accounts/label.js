@@ -3,10 +3,10 @@
  */
 import { MailError } from '../errors.js'
 
-/** Characters of a label. */
+/** A label has at most so many characters. */
 const MAX_LABEL_CHARACTERS = 100
 
-/** Orders to a terminal, and ends of lines, with which a user would write lines of their own into a list. */
+/** Control characters: a terminal takes them for commands, and with line ends a user could write lines of their own into a list. */
 const CONTROL = /\p{Cc}/u
 
 /**

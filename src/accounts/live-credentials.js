@@ -1,5 +1,5 @@
 /**
- * Compares what live sessions came in with, and what their mailboxes may hold, with what the directory says now.
+ * Compares the credentials of live sessions, and the quotas of their mailboxes, with what the directory says now.
  */
 import { Slicer } from '../support/slicer.js'
 
@@ -28,10 +28,10 @@ import { Slicer } from '../support/slicer.js'
  * @returns {void}
  */
 
-/** Accounts that the directory is asked about at once: some hundred microseconds. */
-const PAGE = 100
+/** The directory is asked about so many accounts at once: some hundred microseconds. */
+const ACCOUNTS_PER_PAGE = 100
 
-/** To sessions of a mailbox whose mail was given up: under the new key there is another. */
+/** Told to the sessions of a mailbox whose mail was given up: under the new key there is another one. */
 export const MADE_ANEW = 'The mailbox was made anew, log in again'
 const ACCOUNT_CLOSED = 'The account was closed'
 
@@ -44,15 +44,15 @@ const ACCOUNT_CLOSED = 'The account was closed'
  */
 export async function checkLiveAccounts({ open, ...options }) {
   const slicer = new Slicer()
-  for (let start = 0; start < open.length; start += PAGE) {
+  for (let start = 0; start < open.length; start += ACCOUNTS_PER_PAGE) {
     await slicer.breathe()
-    await checkPage({ ...options, open: open.slice(start, start + PAGE) })
+    await checkPage({ ...options, open: open.slice(start, start + ACCOUNTS_PER_PAGE) })
   }
 }
 
 /** @param {CheckOptions} options */
 async function checkPage({ services: { directory, clock }, open, endSessions, closeMailbox }) {
-  // Also those that nobody uses at the moment: a client that stays for a second would always find the quota of before.
+  // Also mailboxes without sessions at the moment: a client that stays for a second would always find the old quota.
   const live = open.flatMap(({ account: { id, keyEpoch }, parts, credentials }) =>
     parts === null ? [] : [{ id, keyEpoch, store: parts.store, present: [...credentials] }]
   )
@@ -64,7 +64,7 @@ async function checkPage({ services: { directory, clock }, open, endSessions, cl
   for (const { id: accountId, keyEpoch, store, present } of live) {
     const account = accounts.get(accountId)
     if (account === undefined || account.keyEpoch !== keyEpoch) {
-      // Its keys are destroyed, and somebody waits for its files.
+      // The keys of this mailbox are destroyed, and somebody waits for its files.
       closeMailbox(accountId, account === undefined ? ACCOUNT_CLOSED : MADE_ANEW)
       continue
     }
@@ -84,8 +84,8 @@ async function checkPage({ services: { directory, clock }, open, endSessions, cl
 }
 
 /**
- * Sets what the mailbox may hold: the account's own quota as it is now, and what its tenant has left. Mail that was
- * accepted comes in all the same.
+ * Sets what the mailbox may hold: the account's own quota as it is now, and the room that its tenant has left. Mail that was
+ * accepted before comes in all the same.
  *
  * @param {AccountStore} store
  * @param {Pick<AccountState, 'quotaBytes' | 'quotaMessages' | 'usedBytes'>} account

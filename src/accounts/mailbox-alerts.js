@@ -1,11 +1,11 @@
 /**
- * What goes wrong with the files of mailboxes in this process, told to the operator: in the log, the audit log and, where a
+ * Tells the operator what goes wrong with the files of mailboxes in this process: in the log, the audit log and, where a
  * file is damaged, the record of maintenance that health reads.
  */
 import { isMailError } from '../errors.js'
 import { isDamage, recordDamage } from './damage.js'
 
-/** Told not more often than there is news. */
+/** Tells of a trouble that lasts only once. */
 export class MailboxAlerts {
   #services
   /** @type {Set<string>} accounts that are on record as damaged since they were opened */
@@ -30,7 +30,7 @@ export class MailboxAlerts {
   }
 
   /**
-   * Once for each time that it is open: a client may ask for a damaged message again and again.
+   * Records the damage once for each time that the mailbox is open: a client may ask for a damaged message again and again.
    *
    * @param {string} accountId
    */
@@ -41,7 +41,7 @@ export class MailboxAlerts {
   }
 
   /**
-   * Of what keeps it closed the log hears once, until it opens again: mail programs try every minute.
+   * Logs only once that a mailbox does not open, until it opens again: mail programs try every minute.
    *
    * @param {string} accountId
    * @param {unknown} error - met as the mailbox was opened, with keys that are right

@@ -1,5 +1,5 @@
 /**
- * An account's folder as a whole: made, given another key, removed. What is in it is the store's.
+ * An account's folder as a whole: made, given another key, removed. The files in it are the store's.
  */
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -20,12 +20,12 @@ import { makeFolderDurably, syncFolder } from '../support/write-file.js'
  * @typedef {import('./services.js').AccountServices} AccountServices
  */
 
-/** A lock that another process makes at the last moment is removed as well. */
+/** The removal is tried again at most so many times: another process may make a lock in the folder at the last moment. */
 const REMOVAL_TRIES = 3
 
 /**
- * Makes a folder with an empty mailbox in it, durable when this resolves. Whatever fails leaves nothing, and what is left when
- * the process is killed before an account stands in the folder goes with a later removal.
+ * Makes a folder with an empty mailbox in it, durable when this resolves. A failure leaves no folder; one that a killed process
+ * leaves before an account stands in it goes with a later removal.
  *
  * @param {object} input
  * @param {Pick<AccountServices, 'config' | 'clock' | 'logger' | 'directory'>} input.services
@@ -55,8 +55,8 @@ export async function createMailboxFolder({ services, folder, masterKey }) {
 }
 
 /**
- * Removes a new mailbox whose rows the directory has refused. Where the disk has failed, nobody knows whether they stand: with
- * them it would be missed, without them it is an empty mailbox that nobody opens.
+ * Removes a new mailbox whose rows the directory has refused. After a failure of the disk, nobody knows whether the rows stand: if
+ * they do, the mailbox would be missed; if not, it is an empty one that nobody opens, and stays.
  *
  * @param {string} folder
  * @param {unknown} error - of the directory
@@ -70,8 +70,8 @@ export async function removeRefusedFolder(folder, error) {
  * @param {string} input.folder - nobody else has its mailbox open
  * @param {Cipher | null} input.cipher
  * @param {SecretBuffer} input.masterKey
- * @returns {boolean} whether the mailbox opens with it
- * @throws {MailError} ACCOUNT_DAMAGED and all else that opening can meet
+ * @returns {boolean} whether the mailbox opens with that master key
+ * @throws {MailError} ACCOUNT_DAMAGED, and whatever else opening throws but KEY_REJECTED
  */
 export function opensWith({ folder, cipher, masterKey }) {
   const key = deriveDatabaseKey(masterKey.bytes)
@@ -128,7 +128,7 @@ export async function removeMailboxFolder(folder, { timeoutMs, isToGo }) {
       if (await isToGo()) await removeFiles(folder)
     })
   } catch (error) {
-    // Another process may have been faster.
+    // Another process may have removed the folder meanwhile.
     if (await isThere(folder)) throw error
   }
   await syncFolder(dirname(folder))
@@ -136,7 +136,7 @@ export async function removeMailboxFolder(folder, { timeoutMs, isToGo }) {
 
 /** @param {string} folder - the caller holds its lock */
 async function removeFiles(folder) {
-  // The lock goes last: whoever waits for it would make another one, and take that for the lock.
+  // mail.lock goes last: whoever waits for it would make another file of that name, and take it for the lock.
   for (const name of await readdir(folder))
     if (name !== MAIL_LOCK) await rm(join(folder, name), { recursive: true, force: true })
   await rm(folder, { recursive: true, force: true, maxRetries: REMOVAL_TRIES })

@@ -18,11 +18,11 @@ import { closeSealIdentities, openSealIdentities } from './seal-identity.js'
  *
  * @typedef {object} LiveCredential
  * @property {string} id
- * @property {number} version - that its sessions came in with: those of an older one are there until they are ended
+ * @property {number} version - that its sessions came in with: sessions of an older one stay until they are ended
  * @property {number} sessions
  */
 
-/** Its sessions, and what they share. */
+/** An open mailbox, its parts, and the credentials of its sessions. */
 export class OpenAccount {
   /** @type {Promise<OpenParts>} */
   opening
@@ -48,18 +48,18 @@ export class OpenAccount {
     return this.#credentials.values()
   }
 
-  /** @returns {boolean} whether nobody uses it, and no time runs that it is kept open for */
+  /** @returns {boolean} whether it has no session, and no linger time runs */
   get isDeserted() {
     return this.sessions === 0 && this.#lingerTimer === null
   }
 
-  /** One more session. */
+  /** Counts one more session, and ends the linger time. */
   enter() {
     this.sessions += 1
     this.stay()
   }
 
-  /** The linger time is not waited for any more. */
+  /** Ends the linger time. */
   stay() {
     if (this.#lingerTimer) clearTimeout(this.#lingerTimer)
     this.#lingerTimer = null
@@ -67,7 +67,7 @@ export class OpenAccount {
 
   /**
    * @param {number} lingerMs
-   * @param {() => void} onOver - nobody has come back within that
+   * @param {() => void} onOver - called when no session has come back within that time
    */
   linger(lingerMs, onOver) {
     this.#lingerTimer = setTimeout(() => {

@@ -23,13 +23,13 @@ import { SharedParts } from './shared-parts.js'
  * @typedef {import('./unlock.js').Unlocked} Unlocked
  */
 
-/** What a login waits for, at most, in files and their bytes; the rest follows while the user is already in. */
+/** A login waits for at most so many files of its spool, and so many bytes; the rest follows while the user is already in. */
 const DRAIN_AT_LOGIN = Object.freeze({ limit: 200, limitBytes: 8 * 1024 * 1024 })
 
-/** How often the credentials of live sessions are compared with the directory, ms. */
+/** The credentials of live sessions are compared with the directory once in so many ms. */
 const CREDENTIAL_CHECK_MS = 2_000
 
-/** Why a mailbox that another process has locked does not close as it should; it is closed all the same. */
+/** Errors of a close while another process has the mailbox locked; it is closed all the same. */
 const LOCKED = new Set(['BUSY', 'SHUTTING_DOWN'])
 
 /**
@@ -51,9 +51,9 @@ const LOCKED = new Set(['BUSY', 'SHUTTING_DOWN'])
  * @property {MaintenancePort} [maintenance] - looks after the mailboxes while they are open
  *
  * @typedef {object} MaintenancePort
- * @property {(account: Account, store: AccountStore) => void} join - it is open
- * @property {(accountId: string) => Promise<void>} beforeClose - nobody uses it any more
- * @property {(accountId: string) => void} need - somebody uses it again
+ * @property {(account: Account, store: AccountStore) => void} join - the mailbox is open
+ * @property {(accountId: string) => Promise<void>} beforeClose - the mailbox has no session any more
+ * @property {(accountId: string) => void} need - somebody logs in to it again
  * @property {(accountId: string) => Promise<(() => Promise<void>) | null>} leave - its store is about to be closed; gives
  *   work that is to be done after that, while nobody else has the file
  */
@@ -70,7 +70,7 @@ export class OpenAccounts {
   #shared
   #alerts
   #credentialTimer
-  /** Whether a look at the credentials is under way: with many accounts it may take longer than until the next. */
+  /** Whether a check of the credentials is under way: with many accounts it may take longer than CREDENTIAL_CHECK_MS. */
   #isChecking = false
   #isShuttingDown = false
 
@@ -115,7 +115,7 @@ export class OpenAccounts {
     const { account, scope, credentialId, credentialVersion } = unlocked
     using masterKey = unlocked.masterKey
     const entry = await this.#enter(account, masterKey).catch((error) => {
-      // The login left a copy of the key with those who recognise repeated ones.
+      // The login has left a copy of the key with the cache of repeated logins.
       if (!this.#open.has(account.id)) this.#options.onLocked(account.id)
       throw error
     })
@@ -141,19 +141,19 @@ export class OpenAccounts {
   async #enter(account, masterKey) {
     for (;;) {
       if (this.#closing.has(account.id)) this.#options.maintenance?.need(account.id)
-      // Whoever closes it is told what went wrong with that; it is opened through recovery.
+      // If the close fails, its own caller is told; opening goes through SQLite's recovery.
       await this.#closing.get(account.id)?.catch(() => {})
-      // Asked after the wait: nobody would close what is opened from then on.
+      // Asked after the wait: nobody would close a mailbox that is opened once shutting down has begun.
       if (this.#isShuttingDown) throw new MailError('SHUTTING_DOWN')
       const present = this.#open.get(account.id)
       const entry = present ?? (await this.#openFirst(account, masterKey))
       await entry.opening
-      // It may have been closed for damage, or for a restore, while we waited.
+      // The mailbox may have been closed for damage, or for a restore, while we waited.
       if (this.#open.get(account.id) !== entry) continue
       // The login was checked before the keys were changed.
       if (entry.account.keyEpoch > account.keyEpoch) throw new MailError('BUSY')
       if (entry.account.keyEpoch < account.keyEpoch) {
-        // Under the new key there is another mailbox; the keys of this one are destroyed, and what it got now would be lost.
+        // The new key has another mailbox; the keys of the open one are destroyed, and mail stored in it now would be lost.
         await this.closeMailbox(account.id, MADE_ANEW)
         continue
       }
@@ -165,7 +165,7 @@ export class OpenAccounts {
   /**
    * @param {Account} account - whose mailbox is not open
    * @param {import('../crypto/secret-buffer.js').SecretBuffer} masterKey
-   * @returns {Promise<OpenAccount>} open unless somebody has it closed again, with one session counted in
+   * @returns {Promise<OpenAccount>} open unless it was closed again meanwhile, with one session counted in
    */
   async #openFirst(account, masterKey) {
     const entry = new OpenAccount(account, (opened) => this.#openParts(opened, masterKey))
@@ -176,13 +176,13 @@ export class OpenAccounts {
       this.#alerts.noteOpened(account.id)
       this.#count(entry)
       await spool.drain(DRAIN_AT_LOGIN)
-      // Opened again, it would meet the same at the same message: the login would never end while the disk is as it is.
+      // Thrown, not tried again: the same message would fail again, and the login would never end while the disk is as it is.
       if (store.hasFailed) throw new MailError('NOT_DURABLE', { detail: 'waiting mail' })
       return entry
     } catch (cause) {
       const error = toMailError(cause)
       this.#alerts.noteUnopened(account.id, error)
-      // Others may be in already, with whom nothing is wrong.
+      // Other sessions may be in already, with whom nothing is wrong.
       if (entry.sessions > 1) entry.sessions -= 1
       else await this.#close(entry)
       throw error
@@ -198,7 +198,7 @@ export class OpenAccounts {
   /** @param {OpenAccount} entry */
   #leave(entry) {
     entry.sessions -= 1
-    // Sessions that are ended because their mailbox is closed go after it; another may be open for others by then.
+    // Sessions that end because their mailbox was closed leave after that; by then the account may have been opened anew.
     const isOpen = this.#open.get(entry.account.id) === entry
     if (!isOpen || entry.sessions > 0 || this.#isShuttingDown) return
     entry.linger(this.#options.services.config.accounts.lingerMs, () => {
@@ -211,7 +211,7 @@ export class OpenAccounts {
     this.#options.services.logger.error({ accountId, err }, 'closing a mailbox failed')
 
   /**
-   * The linger time is over.
+   * Closes the mailbox when its linger time is over.
    *
    * @param {OpenAccount} entry
    */
@@ -244,7 +244,7 @@ export class OpenAccounts {
   }
 
   /**
-   * In the background of the first login after a restore. Cut short by the close, it begins anew at the next.
+   * Runs in the background of the first login after a restore. If closing cuts it short, it begins anew at the next login.
    *
    * @param {string} accountId
    * @param {AccountStore} store
@@ -309,7 +309,7 @@ export class OpenAccounts {
   }
 
   /**
-   * Mail lies in an account's spool. Moves it into INBOX if the mailbox is open here.
+   * Mail has come into an account's spool: moves it into INBOX if the mailbox is open here.
    *
    * @param {string} accountId
    */
@@ -339,7 +339,7 @@ export class OpenAccounts {
 
   /**
    * @param {OpenAccount} entry - that is open, being opened, or could not be
-   * @returns {Promise<void>} when nobody in this process has it open any more
+   * @returns {Promise<void>} resolves when nobody in this process has the mailbox open any more
    */
   #close(entry) {
     const accountId = entry.account.id
@@ -350,7 +350,7 @@ export class OpenAccounts {
     const closing = entry.opening
       .then(
         (parts) => this.#shut(entry.account, parts),
-        // Whoever opens it is told.
+        // Opening failed: whoever asked for it is told.
         () => {}
       )
       .finally(() => {

@@ -9,12 +9,12 @@ import { toMailError } from '../database/sqlite-error.js'
 import { drainSpool } from '../delivery/drain.js'
 import { MailError } from '../errors.js'
 
-/** A drain that was stopped is tried again after this, ms. */
+/** A drain that was stopped is tried again after so many ms. */
 const RETRY_MS = 5_000
 
 /**
- * Mail that comes while a drain is running waits so long for company, ms: a commit, its sync and the removal of the files
- * cost as much for one message as for many. The first message of a burst does not wait.
+ * Mail that comes while a drain is running waits so many ms for more: a commit, its sync and the removal of the files cost as
+ * much for one message as for many. The first message of a burst does not wait.
  */
 const GATHER_MS = 30
 
@@ -28,9 +28,9 @@ export class OpenSpool {
   #retryTimer = null
   /** @type {Promise<void> | null} */
   #draining = null
-  /** The drain that was begun last, for whomever. */
+  /** The drain that was begun last, by a login or in the background. */
   #last = Promise.resolve()
-  /** Mail came while a drain was running. */
+  /** Whether mail came while a drain was running. */
   #isRungAgain = false
   #isClosed = false
 
@@ -48,7 +48,7 @@ export class OpenSpool {
     this.#identities = identities
   }
 
-  /** Mail lies in the spool. */
+  /** Mail has come into the spool: begins a drain in the background. */
   ring() {
     if (this.#isClosed) return
     this.#isRungAgain = true
@@ -64,11 +64,11 @@ export class OpenSpool {
   /**
    * @param {{ limit?: number, limitBytes?: number }} [limits] - files, and their bytes; what is left follows in the
    *   background
-   * @throws what the store throws, unless it is temporary: then it is tried again in the background
+   * @throws what the store throws, unless it is temporary: then the drain is tried again in the background
    */
   drain(limits = {}) {
     const drained = this.#drain(limits)
-    // They go one after the other.
+    // Drains go one after the other.
     this.#last = drained.catch(() => {})
     return drained
   }
@@ -110,7 +110,7 @@ export class OpenSpool {
     }, RETRY_MS).unref()
   }
 
-  /** Ends when the drains that run have, a login's too: they need keys and store. None is begun by itself after that. */
+  /** Waits for the running drains, a login's too: they need keys and store. None is begun in the background after that. */
   async close() {
     this.#isClosed = true
     if (this.#retryTimer) clearTimeout(this.#retryTimer)

@@ -71,7 +71,7 @@ export async function openStore({
         const pendingNow = await directory.findRestore(account.id)
         await settleLift({ directory, store, pending: pendingNow })
       }
-      // AES-256-CBC is recorded by nobody: such a file is converted as soon as it is closed (src/maintenance).
+      // AES-256-CBC is never recorded: such a file is converted as soon as it is closed (src/maintenance).
       if (cipher !== store.cipher && store.cipher !== 'aes256cbc') {
         const { folder } = account
         await directory
@@ -89,7 +89,7 @@ export async function openStore({
 }
 
 /**
- * The next login finds the cipher out, and records it, as well.
+ * A cipher that could not be recorded is no reason to fail: the next login finds it out and records it.
  *
  * @param {unknown} error
  */

@@ -1,5 +1,5 @@
 /**
- * Those who wait, by key, for what becomes of others: woken one by one, in the order in which they came.
+ * Attempts that wait, by key, for the outcome of others: woken one by one, in the order in which they came.
  */
 
 /** Waiters of each key; an entry is there as long as somebody waits. */
@@ -9,7 +9,7 @@ export class OutcomeQueue {
 
   /**
    * @param {string} key
-   * @returns {number} how many wait there
+   * @returns {number} how many wait for that key
    */
   size(key) {
     return this.#waiting.get(key)?.length ?? 0
@@ -17,7 +17,7 @@ export class OutcomeQueue {
 
   /**
    * @param {string} key
-   * @returns {Promise<void>} when it is this one's turn
+   * @returns {Promise<void>} resolves when it is this waiter's turn
    */
   wait(key) {
     return new Promise((resolve) => {

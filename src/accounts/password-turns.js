@@ -1,7 +1,7 @@
 /**
- * The same password of the same name, from one place, that is asked for again and again where a right one is not remembered:
- * each costs a derivation, and whoever knows it could fill the queue of them (argon2-queue.js). So these are checked one after
- * the other. Those of others wait for none of it: who guesses must not keep the owner out.
+ * Attempts with the same name and password from one place, where a right password is not remembered: each costs a derivation,
+ * and whoever knows the password could fill the queue of them (argon2-queue.js). So equal attempts are checked one after the
+ * other. All others wait for none of these: whoever guesses must not keep the owner out.
  */
 import { randomBytes } from 'node:crypto'
 import { MailError } from '../errors.js'
@@ -11,14 +11,14 @@ import { attemptHash } from './attempt-hash.js'
 
 /** @typedef {import('./argon2-queue.js').Standing} Standing */
 
-/** Of one password, name and place. */
+/** At most so many attempts with one password, name and place wait. */
 const MAX_WAITING = 100
 
 /** Keeps the turns of this process. */
 export class PasswordTurns {
   #key = randomBytes(32)
   #defaultDomain
-  /** @type {Map<string, (() => void)[]>} those who wait, by what is asked; there is an entry as long as one is at work */
+  /** @type {Map<string, (() => void)[]>} waiters by the hash of an attempt, which has an entry as long as one like it is checked */
   #waiting = new Map()
 
   /** @param {{ defaultDomain?: string }} [options] - of names that have none */
@@ -28,8 +28,8 @@ export class PasswordTurns {
 
   /**
    * @template T
-   * @param {{ username: string, password: Uint8Array, remoteAddress: string | null }} from - the name is not looked up: whether it
-   *   is anybody's does not show
+   * @param {{ username: string, password: Uint8Array, remoteAddress: string | null }} from - the name is not looked up: whether
+   *   it has an account does not show
    * @param {(turn: { hasWaited: boolean }) => Promise<T>} work
    * @returns {Promise<T>}
    * @throws {MailError} THROTTLED where too many wait already; what `work` throws
@@ -57,8 +57,8 @@ export class PasswordTurns {
 
 /**
  * @param {{ hasWaited: boolean }} turn
- * @param {Standing} standing - of who asks
- * @returns {Standing} in that turn: whoever keeps himself waiting keeps nobody else
+ * @param {Standing} standing - of the asker
+ * @returns {Standing} of that turn: whoever has waited for an attempt like their own must keep nobody else waiting
  */
 export const standingIn = ({ hasWaited }, standing) =>
   hasWaited && standing === 'known' ? 'stranger' : standing

@@ -13,17 +13,17 @@ import { makeFolderDurably, syncFolder } from '../support/write-file.js'
 
 /**
  * @typedef {object} Pepper
- * @property {string} id - derived from it, so that a credential can say which one it needs
+ * @property {string} id - derived from the key, so that a credential can say which pepper it needs
  * @property {SecretBuffer} key - 32 bytes
  */
 
 const PEPPER_BYTES = 32
 
-/** What an operator does about one that is missing. */
+/** What an operator can do about a missing pepper. */
 const REMEDY =
   'bring back the one that was in use; backups have it, too: docs/backup.md, “The directory alone”; where none has it: docs/operations.md, “The pepper is lost”'
 
-/** Enough to tell peppers apart; says nothing about the pepper. */
+/** So many bytes of a hash are enough to tell peppers apart, and say nothing about the pepper. */
 const ID_BYTES = 8
 const MODE = 0o600
 
@@ -66,7 +66,7 @@ async function readPepper(path) {
 }
 
 /**
- * Makes the file whole or not at all: `link` refuses where another process was faster.
+ * Makes the file whole or not at all: `link` refuses where another process has made one meanwhile.
  *
  * @param {string} path
  */
@@ -96,7 +96,7 @@ async function createPepper(path) {
  * @param {object} options
  * @param {string} options.path
  * @param {string[]} options.neededIds - of `DirectoryPort.listPepperIds`
- * @param {boolean} [options.isLost] - the one that they need will not come back: another is taken, or made
+ * @param {boolean} [options.isLost] - true: the pepper that they need will not come back, and another is taken, or made
  * @returns {Promise<Pepper>}
  * @throws {MailError} PEPPER_MISSING where credentials need a pepper that the file does not hold,
  *   CONFIG_INVALID where others can read the file

@@ -34,7 +34,7 @@ import { makeSealIdentity } from './seal-identity.js'
  * @param {string} input.data - the data folder
  * @param {string} input.domain - canonical
  * @param {string} input.accountId
- * @param {number} [input.keyEpoch] - after the first, a new mailbox of the account lies beside the old one
+ * @param {number} [input.keyEpoch] - from 2 on it is part of the name: a new mailbox of the account lies beside the old one
  * @returns {string} absolute
  */
 export function mailboxFolder({ data, domain, accountId, keyEpoch = 1 }) {
@@ -132,8 +132,8 @@ export async function provisionAccount({
 }
 
 /**
- * Asked early, so that nobody types a password for nothing and a second creation of an account costs no argon2; the directory
- * asks again.
+ * Checks early that the address is free, so that nobody types a password for nothing and a second creation of an account costs
+ * no argon2; the directory checks it again.
  *
  * @param {object} input
  * @param {AccountServices} input.services

@@ -1,15 +1,15 @@
 /**
- * Which logins are on record already, where a program that comes back every minute would fill the audit log: the first of
- * each credential from each address within a day is enough to know who was there.
+ * Remembers which logins are on record already: a program that comes back every minute would fill the audit log, and the first
+ * login of each credential from each address within a day is enough to know who was there.
  */
 import { addressKey } from '../support/address-key.js'
 
-/** How long one login stands for those like it, ms. */
+/** One login stands for those like it for so many ms. */
 const STANDS_MS = 24 * 60 * 60_000
-/** Of these the oldest go first; about 150 bytes each. */
+/** At most so many logins are remembered, of about 150 bytes each; the oldest go first. */
 const MAX_LOGINS = 20_000
 
-/** Those that this process has seen. */
+/** The logins that this process has put on record. */
 export class RecentLogins {
   /** @type {Map<string, number>} when they were noted, the oldest first */
   #notedAtMs = new Map()
@@ -17,11 +17,11 @@ export class RecentLogins {
   /**
    * @param {{ credentialId: string, remoteAddress: string | null }} login
    * @param {number} nowMs
-   * @returns {boolean} whether none like it stands for it
+   * @returns {boolean} whether no earlier login stands for this one
    */
   isNew({ credentialId, remoteAddress }, nowMs) {
     const agoMs = nowMs - (this.#notedAtMs.get(keyOf(credentialId, remoteAddress)) ?? -Infinity)
-    // Of a time that is yet to come: the clock was set back since.
+    // A login that is dated later than now: the clock was set back since.
     return agoMs < 0 || agoMs >= STANDS_MS
   }
 

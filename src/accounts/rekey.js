@@ -11,7 +11,7 @@
  * the file says by which of the two it opens: before 2 the change is forgotten, after it 3 is done. Where it opens by
  * neither, nothing is decided: the file may open again one day, and there is no other copy of either key.
  *
- * The new recovery code is told before 1: from 2 on it may be in force, and whoever would tell it then may be dead.
+ * The new recovery code is told before 1: from 2 on it may be in force, and the process that should tell it may have died.
  */
 import { MailError } from '../errors.js'
 import { KEY_BYTES } from '../crypto/kdf.js'
@@ -34,9 +34,9 @@ import { syncFolder } from '../support/write-file.js'
  * @typedef {import('./directory-port.js').KeyRows} KeyRows
  */
 
-/** How long a rekey waits for the last session to close the mailbox, ms. */
+/** A rekey waits at most so many ms for the last session to close the mailbox. */
 const LOCK_TIMEOUT_MS = 30_000
-/** How long a login waits for a rekey that may be under way, ms; then it is told to come back. */
+/** A login waits at most so many ms for a rekey that may be under way; then it is told to come back. */
 const SETTLE_TIMEOUT_MS = 2_000
 
 /**
@@ -52,13 +52,13 @@ const rekeyAssociated = (accountId, nextKeyEpoch) =>
  * @param {AccountServices} input.services
  * @param {Account} input.account
  * @param {Uint8Array} input.password - the account's password; the caller zeroes it
- * @param {(recoveryCode: string) => Promise<void>} [input.onRecoveryCode] - is told the new one before anything changes, and
- *   keeps it from changing by throwing; where the rekey fails after that, it may be in force all the same
+ * @param {(recoveryCode: string) => Promise<void>} [input.onRecoveryCode] - is told the new code before anything changes, and
+ *   calls the rekey off by throwing; where the rekey fails after that, the new code may be in force all the same
  * @returns {Promise<{ recoveryCode: string, revoked: Credential[], isFinished: boolean }>} a new recovery code, to be shown
  *   once, and the app passwords that had to go: their codes are known to their devices alone. `isFinished` is false where the
- *   directory does not take the new rows now: the next login sees to it
+ *   directory does not take the new rows now: the next login finishes the rekey
  * @throws {MailError} AUTHENTICATION_FAILED, BUSY while the mailbox is open elsewhere, DISK_FULL, THROTTLED,
- *   ACCOUNT_DAMAGED; BUSY or ACCOUNT_NOT_FOUND where it gets other keys, or is deleted, meanwhile
+ *   ACCOUNT_DAMAGED; BUSY or ACCOUNT_NOT_FOUND where the account gets other keys, or is deleted, meanwhile
  */
 export async function rekeyAccount(input) {
   try {
@@ -105,11 +105,11 @@ async function rekey({ services, account, password, onRecoveryCode }) {
       next: next.rows,
       startedAtMs: clock.nowMs()
     })
-    // From here on none is added.
+    // From here on no app password is added.
     revoked = (await directory.listCredentials(account.id)).filter(
       ({ kind }) => kind === 'app-password'
     )
-    // As it is now: a restore may have put a file of another cipher in the place.
+    // Looked up again: a restore may have put a file of another cipher in the place.
     const cipher = (await directory.findAccount(account.id))?.cipher ?? null
     try {
       await rekeyMailboxFile({ folder, cipher, masterKey, nextMasterKey })
@@ -120,7 +120,7 @@ async function rekey({ services, account, password, onRecoveryCode }) {
       throw error
     }
     await directory.finishRekey(account.id, keyEpoch).catch((error) => {
-      // The file has its new key, so that there is no way back, and nobody else will be told the code.
+      // The file has its new key, so that there is no way back: the caller must get the code, and the next login finishes.
       if (!(error instanceof MailError) || !error.temporary) throw error
       isFinished = false
     })
@@ -189,8 +189,8 @@ async function makeNextRows({ services, account, password, proved, masterKey, ne
 }
 
 /**
- * Asked before one of two keys goes for ever. A first page that is damaged, or that the disk does not give back, answers
- * to either like a wrong one.
+ * To be asked before one of two keys goes for ever. A first page that is damaged, or that the disk does not give back, makes
+ * both keys look wrong.
  *
  * @param {object} input
  * @param {string} input.folder - nobody has its mailbox open: the caller holds mail.lock exclusively
@@ -209,13 +209,13 @@ function isUnderNextKey({ folder, cipher, masterKey, nextMasterKey }) {
 }
 
 /**
- * Brings a rekey to its end that a crash interrupted.
+ * Finishes, or cancels, a rekey that a crash interrupted.
  *
  * @param {object} input
  * @param {Pick<AccountServices, 'directory'>} input.services
  * @param {Account} input.account
  * @param {SecretBuffer} input.masterKey - that a present credential unwraps
- * @returns {Promise<boolean>} true where the rows have changed: `masterKey` is of the past then
+ * @returns {Promise<boolean>} true where the rows have changed: then `masterKey` is not the account's any more
  * @throws {MailError} BUSY where the rekey is not interrupted but under way; ACCOUNT_DAMAGED where the row was changed, or
  *   the mailbox opens with neither key: the rekey stays pending then
  */
@@ -223,7 +223,7 @@ export async function settleRekey({ services, account, masterKey }) {
   const { directory } = services
   if (!(await directory.findRekey(account.id))) return false
   return withExclusiveLock(account.folder, { timeoutMs: SETTLE_TIMEOUT_MS }, async () => {
-    // Asked again under the lock: whoever held it may have finished.
+    // Looked up again under the lock: whoever held it may have finished.
     const pending = await directory.findRekey(account.id)
     if (!pending) return true
     const { keyEpoch } = pending.next
@@ -235,8 +235,8 @@ export async function settleRekey({ services, account, masterKey }) {
       const file = { folder: account.folder, cipher }
       const isRekeyed = isUnderNextKey({ ...file, masterKey, nextMasterKey: next })
       if (isRekeyed) {
-        // The crash, or the disk, may have come before the file's new name was durable. Without it the keys of the directory
-        // would open nothing.
+        // The crash, or a failing disk, may have come before the file's new name was durable. If the name were lost, the keys
+        // of the directory would open nothing.
         await syncFolder(account.folder)
         await directory.finishRekey(account.id, keyEpoch)
       } else await directory.cancelRekey(account.id, keyEpoch)

@@ -5,9 +5,9 @@
 import { Slicer } from '../support/slicer.js'
 import { REMEMBER_GOOD_MS } from './tallies.js'
 
-/** Names, each from one address, of which a process takes note: of the newest logins. */
+/** A process takes note of at most so many names, each from one address: those of the newest logins. */
 const MAX_PLACES = 20_000
-/** Logins that are read at once. */
+/** So many logins are read at once. */
 const PAGE_ROWS = 500
 
 /**
@@ -39,7 +39,7 @@ export function rememberPlaces({ services }) {
 async function readPlaces({ directory, throttle, clock }, signal) {
   const sinceMs = clock.nowMs() - REMEMBER_GOOD_MS
   const slicer = new Slicer()
-  /** @type {Map<string, string[]>} by account; none where that is gone */
+  /** @type {Map<string, string[]>} by account; an empty list where that is gone */
   const names = new Map()
   /** @type {Set<string>} accounts with addresses */
   const seen = new Set()

@@ -1,6 +1,6 @@
 /**
- * Deleting is erasing the keys: from then on the files are noise, here and in every copy of the folder.
- * Only then do the files go, and if something keeps them, a row remembers that they must.
+ * To delete an account is to erase its keys: from then on the files are noise, here and in every copy of the folder.
+ * Only then do the files go; as long as something keeps them, a row (`listRemovals`) remembers that they must.
  */
 import { isMailError } from '../errors.js'
 import { removeMailboxFolder } from './mailbox-folder.js'
@@ -10,13 +10,13 @@ import { removeMailboxFolder } from './mailbox-folder.js'
  * @typedef {import('./directory-port.js').Account} Account
  */
 
-/** How long the files wait for sessions of the erased account to notice and go, ms. */
+/** The files wait at most so many ms for sessions of the erased account to notice and go. */
 const LOCK_TIMEOUT_MS = 5_000
 
-/** How often what had to be left is looked at again, ms. */
+/** Folders that had to be left are tried again once in so many ms, an hour. */
 const AGAIN_MS = 60 * 60_000
 
-/** @type {WeakMap<object, Promise<unknown>>} by directory: who removes something now, one at a time */
+/** @type {WeakMap<object, Promise<unknown>>} by directory: the removal that is under way; the next one waits for it */
 const removing = new WeakMap()
 
 /**
@@ -36,7 +36,7 @@ export async function deleteAccount({ services, account }) {
 }
 
 /**
- * Removes what was just erased, and what earlier deletions had to leave.
+ * Removes the folder that was just erased, and those that earlier deletions had to leave.
  *
  * @param {object} input
  * @param {Pick<AccountServices, 'directory' | 'logger'>} input.services
@@ -45,7 +45,7 @@ export async function deleteAccount({ services, account }) {
  */
 export async function removePendingFolders({ services, awaited = null }) {
   const { directory } = services
-  // Two that remove one folder would meet each other's files.
+  // Two removals of one folder at once would get in each other's way.
   const before = removing.get(directory)
   const work = (async () => {
     await before?.catch(() => {})
@@ -56,8 +56,8 @@ export async function removePendingFolders({ services, awaited = null }) {
 }
 
 /**
- * Removes again and again what earlier removals had to leave: a command that has closed an erased mailbox, a backup that has
- * copied it, tell nobody.
+ * Tries again and again to remove the folders that had to be left: a command that closes an erased mailbox, or a backup that
+ * has copied it, tells nobody.
  *
  * @param {object} input
  * @param {Pick<AccountServices, 'directory' | 'logger'>} input.services
@@ -86,7 +86,7 @@ export function keepRemoving({ services, everyMs = AGAIN_MS }) {
 }
 
 /**
- * A mailbox has been closed here: if it was erased meanwhile, nobody else is going to remove its files.
+ * To be called when a mailbox has been closed here: if it was erased meanwhile, nobody else is going to remove its files soon.
  *
  * @param {Pick<AccountServices, 'directory' | 'logger'>} services
  * @param {string} folder
@@ -111,14 +111,14 @@ async function removeListed({ services: { directory, logger }, awaited }) {
     try {
       await removeMailboxFolder(folder, {
         timeoutMs: folder === awaited ? LOCK_TIMEOUT_MS : 0,
-        // Another process may have removed it since, and an account may stand there by now.
+        // Another process may have removed the folder since, and an account may stand in a new one by now.
         isToGo: async () => (await directory.listRemovals()).includes(folder)
       })
       await directory.finishRemoval(folder)
     } catch (err) {
-      // The keys are gone, which is what counts: neither what asked for it nor the other folders must fail for that.
+      // The keys are gone, which is what counts: a folder that stays must fail neither the deletion nor the other removals.
       if (isMailError(err, 'BUSY')) {
-        // Of the others whoever erased them was told.
+        // Whoever erased one of the other folders was told then that it is still in use.
         if (awaited === null || folder === awaited)
           logger.warn('the files of an erased mailbox are still open; they are removed later')
       } else logger.error({ err }, 'the files of an erased mailbox cannot be removed')

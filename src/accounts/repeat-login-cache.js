@@ -3,8 +3,8 @@
  * credential is then recognised by a keyed hash of it, and argon2 is skipped.
  *
  * The hash's key is random, of this process, and never on disk. An entry holds only as long as the
- * directory's row says the same: who was revoked, changed or expired is not recognised. The owner of the
- * open mailboxes calls `forget` when one is locked.
+ * directory's row says the same: a credential that was revoked or changed, or has expired, is not recognised. The
+ * owner of the open mailboxes calls `forget` when one is locked.
  */
 import { createHmac } from 'node:crypto'
 import { SecretBuffer } from '../crypto/secret-buffer.js'
@@ -32,7 +32,7 @@ import { SecretBuffer } from '../crypto/secret-buffer.js'
  * @property {SecretBuffer} masterKey
  */
 
-/** Credentials remembered for one account: a password and the app passwords of a household's devices. */
+/** At most so many credentials are remembered for one account: a password and the app passwords of a household's devices. */
 const MAX_ENTRIES_PER_ACCOUNT = 32
 
 /** Recognises credentials that were right a moment ago. */
@@ -68,7 +68,7 @@ export class RepeatLoginCache {
   /**
    * @param {object} input
    * @param {Account} input.account
-   * @param {Credential} input.credential - that has just been right
+   * @param {Credential} input.credential - that has just proved right
    * @param {Uint8Array} input.password - what was typed
    * @param {SecretBuffer} input.masterKey - copied
    */

@@ -26,12 +26,12 @@ import { makeFolderDurably, syncFolder } from '../support/write-file.js'
  * @typedef {import('./directory-port.js').PendingRestore} PendingRestore
  */
 
-/** How long the next unlock waits for others to close the mailbox, ms. */
+/** The switch waits at most so many ms for others to close the mailbox. */
 const LOCK_TIMEOUT_MS = 30_000
 
 /**
- * How long an unlock waits that may go on with the old mailbox, ms. A restore that is alive has the mailbox closed by whoever
- * holds it, which takes a moment; one that died before it came to that is carried out once the last holder has closed it.
+ * An unlock that may go on with the old mailbox waits at most so many ms. A running restore has the mailbox closed by whoever
+ * holds it, which takes a moment; one that died before is carried out once the last holder has closed the mailbox.
  */
 const ASKED_TIMEOUT_MS = 5000
 
@@ -42,7 +42,7 @@ const ASKED_TIMEOUT_MS = 5000
  * @param {DirectoryPort} input.directory
  * @param {Account} input.account
  * @param {number} [input.timeoutMs] - how long to wait for the last opener to go
- * @returns {Promise<PendingRestore | null>} what is left to be done
+ * @returns {Promise<PendingRestore | null>} the restore, if it is not over with that: `settleLift` is next
  * @throws {import('../errors.js').MailError} BUSY while somebody has the mailbox open
  */
 export async function settleSwitch({ directory, account, timeoutMs = LOCK_TIMEOUT_MS }) {
@@ -69,9 +69,9 @@ export async function settleSwitch({ directory, account, timeoutMs = LOCK_TIMEOU
 }
 
 /**
- * The same for an unlock, which does not wait long for a restore that is only asked for: while others use the mailbox as
- * it is, so may this one. Once the mailbox is open, what is pending must be looked at again: the switch may have come
- * between.
+ * `settleSwitch` for an unlock, which does not wait long for a restore that is only asked for: while others use the old
+ * mailbox, so may this session. Once the mailbox is open, the pending restore must be looked up again: the switch may have
+ * come between.
  *
  * @param {object} input
  * @param {DirectoryPort} input.directory
@@ -100,15 +100,15 @@ async function switchFiles(folder, restore) {
     const log = `${mailFile(folder)}-wal`
     const stagedLog = `${mailFile(staged)}-wal`
     await makeFolderDurably(replaced)
-    // The log first: with the old database it must stay, and beside the new one it must never be, also where the old one is gone.
+    // The old log first: it belongs to the old database, and must never lie beside the new one, even if the old one is gone.
     if (!(await isSameFile(log, stagedLog))) await renameIfThere(log, `${mailFile(replaced)}-wal`)
     await renameIfThere(mailFile(folder), mailFile(replaced))
     await syncFolder(replaced)
     await rm(`${mailFile(folder)}-shm`, { force: true })
     await placeSpool(join(staged, 'spool'), join(folder, 'spool'))
-    // Under both names until all is done: that tells the new log from the old one where this is cut short.
+    // The new log has both names until all is done: so, if this is cut short, the next run tells it from the old one.
     if (await isThere(stagedLog)) await linkOnce(stagedLog, log)
-    // A disk may keep the second of two names without the first: the database without its log would lose what stands there.
+    // Else a disk may keep the database's new name and lose the log's: the database would lose all that is only in the log.
     await syncFolder(folder)
     await rename(mailFile(staged), mailFile(folder))
     await syncFolder(folder)
@@ -117,8 +117,8 @@ async function switchFiles(folder, restore) {
 }
 
 /**
- * Mail that was waiting then: some of it waits still, and what has been taken into the old mailbox since must be
- * delivered into this one.
+ * Puts back mail that was waiting at the backup: some of it waits still, and what has been taken into the old mailbox since
+ * must be delivered into the restored one.
  *
  * @param {string} from
  * @param {string} to
@@ -131,7 +131,7 @@ async function placeSpool(from, to) {
     await makeFolderDurably(target)
     for (const entry of await readdir(source, { withFileTypes: true })) {
       if (!entry.isFile()) continue
-      // Of mail that waits still it is there.
+      // linkOnce: mail that waits still has its file there.
       await linkOnce(join(source, entry.name), join(target, entry.name))
     }
     await syncFolder(target)
@@ -140,7 +140,7 @@ async function placeSpool(from, to) {
 
 /**
  * @param {string} from
- * @param {string} to - may be there: an interrupted switch has made it
+ * @param {string} to - may exist: an interrupted switch has made it
  */
 async function linkOnce(from, to) {
   await link(from, to).catch((error) => {
@@ -151,7 +151,7 @@ async function linkOnce(from, to) {
 /**
  * @param {string} one
  * @param {string} other
- * @returns {Promise<boolean>} whether both are there, as names of one file
+ * @returns {Promise<boolean>} whether both exist, as names of one file
  */
 async function isSameFile(one, other) {
   if (!(await isThere(one)) || !(await isThere(other))) return false
@@ -170,7 +170,7 @@ async function renameIfThere(from, to) {
 }
 
 /**
- * Makes a restored mailbox fit for its clients, if that is still to be done. To be called before anybody reads it.
+ * Lifts the UIDs and MODSEQs of a restored mailbox, if that is still to be done. To be called before anybody reads it.
  *
  * @param {object} input
  * @param {DirectoryPort} input.directory
@@ -179,13 +179,13 @@ async function renameIfThere(from, to) {
  */
 export async function settleLift({ directory, store, pending }) {
   if (pending?.state !== 'lift') return
-  // A crash between the two lifts it a second time, which does no harm.
+  // After a crash between this and the next step the mailbox is lifted a second time, which does no harm.
   await store.liftRestored()
   await directory.advanceRestore(pending.accountId, { from: 'lift', to: 'check' })
 }
 
 /**
- * What a restore without the key could not check: every page, every message. To be called in the background.
+ * Checks what a restore without the key could not: every page, every message. To be called in the background.
  *
  * @param {object} input
  * @param {DirectoryPort} input.directory

@@ -17,12 +17,12 @@ import { collectSoon } from '../support/collect-soon.js'
  */
 
 /**
- * What an identity is for, as its wrap says. One from before a rekey is known to whoever had the old master key: it opens what
- * was sealed to it, and must never pass for the current one.
+ * The purpose of an identity, which its wrap is bound to. An identity from before a rekey is known to whoever had the old master
+ * key: it opens mail that was sealed to it, and must never pass for the current one.
  */
 const CURRENT = 'seal identity'
 const FORMER = 'former seal identity'
-/** Earlier releases made no difference. */
+/** A former identity may have either purpose: earlier releases made no difference. */
 const ANY = Object.freeze([CURRENT, FORMER])
 
 /**
@@ -151,15 +151,15 @@ export async function openSealIdentities({ directory, accountId, masterKey }) {
  * Recomputes the public key that mail is sealed to from the private one. Whoever can write to the
  * directory could otherwise put a key of their own there, and read all mail to come.
  *
- * It stands there twice, as bytes and as a recipient, and no mail is taken while these differ. Where one of them is ours, the
- * other was damaged, and is put right.
+ * The public key stands there twice, as bytes and as a recipient, and no mail is taken while these differ. If only one of them is
+ * ours, the other was damaged, and is put right.
  *
  * @param {object} input
  * @param {DirectoryPort} input.directory
  * @param {Account} input.account
  * @param {SecretBuffer} input.masterKey
- * @returns {Promise<boolean>} whether one was put right
- * @throws {MailError} KEYS_CONTRADICT where both are of another key
+ * @returns {Promise<boolean>} whether one of the two was put right
+ * @throws {MailError} KEYS_CONTRADICT where both belong to another key
  */
 export async function requireSealKeyIsOurs({ directory, account, masterKey }) {
   const [row] = await directory.listSealIdentities(account.id)

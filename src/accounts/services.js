@@ -1,6 +1,6 @@
 /**
- * What the modules of this folder work with, opened once for a process: the server's composition and each
- * command of the command line share it.
+ * The services that the modules of this folder work with, opened once for a process: by the server and by each
+ * command of the command line.
  */
 import { join } from 'node:path'
 import { hkdf } from '../crypto/kdf.js'
@@ -29,7 +29,7 @@ import { Unlocker } from './unlock.js'
  * @property {() => Promise<void>} close - forgets every key and flushes the directory
  */
 
-/** In a data folder onto which a whole host is being restored: nothing may begin anew there. */
+/** Lies in a data folder while a whole host is being restored onto it: nothing may begin anew there. */
 export const UNFINISHED_RESTORE = 'restoring.json'
 
 /**
@@ -66,7 +66,7 @@ export async function openAccountServices({ config, clock, logger }) {
     const argon2 = new Argon2Queue({ params: config.auth.argon2, concurrency, queueLength })
     const throttle = new Throttle({
       clock,
-      // From the pepper, so that the workers of a host know each other's fingerprints; they are nowhere on disk.
+      // Derived from the pepper, so that the workers of a host know each other's fingerprints, which are nowhere on disk.
       fingerprintKey: hkdf({ key: pepper.key.bytes, info: 'letterlock/1 throttle', size: 32 }),
       exemptAddresses: config.limits.exemptAddresses,
       defaultDomain: config.defaultDomain

@@ -1,5 +1,5 @@
 /**
- * What the open mailboxes of a process share: threads, child processes, and one budget for each kind of memory.
+ * The parts that the open mailboxes of a process share: threads, child processes, and one budget for each kind of memory.
  */
 import { Checkpointer } from '../database/checkpoint.js'
 import { ChildPool } from '../database/child.js'
@@ -23,7 +23,7 @@ import { ScanPlaces } from '../store/search/scan-places.js'
  * @property {number} largestWalBytes - as of the last sync
  */
 
-/** The process's. */
+/** The shared parts of one process. */
 export class SharedParts {
   #checkpointer = new Checkpointer()
   #children = new ChildPool()
@@ -53,7 +53,7 @@ export class SharedParts {
     })
   }
 
-  /** For opening a store. */
+  /** The parts that a store is opened with. */
   get forStore() {
     return {
       checkpointer: this.#checkpointer,
@@ -66,7 +66,7 @@ export class SharedParts {
     }
   }
 
-  /** @param {AccountStore} store - that was opened with these */
+  /** @param {AccountStore} store - that was opened with these parts */
   join(store) {
     this.#stores.add(store)
   }
@@ -100,7 +100,7 @@ export class SharedParts {
     return figures
   }
 
-  /** When all stores are closed. */
+  /** To be called when all stores are closed. */
   async close() {
     await this.#checkpointer.close()
     this.#children.close()

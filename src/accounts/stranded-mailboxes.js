@@ -1,7 +1,7 @@
 /**
  * Mailboxes and a directory that do not belong together. A data folder whose directory is gone looks new to a server, and is not:
- * one that began there anew would refuse all mail for the accounts of before. One that got an older directory back refuses it for
- * those that are newer.
+ * a server that began anew there would refuse all mail for its accounts. A server that got an older directory back refuses mail
+ * for the accounts that are newer.
  */
 import { readdirSync, statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { mailFile } from '../database/database-files.js'
 import { MailError } from '../errors.js'
 import { isThere, isThereSync } from '../support/is-there.js'
 
-/** Ends the name of a folder that is being filled, and is not a mailbox yet. */
+/** The name of a folder that is being filled, and is not a mailbox yet, ends with this. */
 export const UNFINISHED = '.part'
 
 /**
@@ -25,7 +25,7 @@ const refuseUnknown = (error) => {
 /**
  * @param {string} folder
  * @param {OnUnknown} onUnknown
- * @returns {string[]} absolute; of folders that lie on another disk, the links to them
+ * @returns {string[]} absolute paths of the folders in it; for one that lies on another disk, that of the link to it
  */
 function within(folder, onUnknown) {
   if (!isThereSync(folder)) return []
@@ -48,7 +48,7 @@ const isFolder = (link) => statSync(link, { throwIfNoEntry: false })?.isDirector
 /**
  * @param {string} data - absolute
  * @param {OnUnknown} [onUnknown]
- * @returns {string[]} what may be mailboxes
+ * @returns {string[]} folders that may be mailboxes
  */
 const mailboxFolders = (data, onUnknown = refuseUnknown) =>
   within(join(data, 'mail'), onUnknown).flatMap((domain) => within(domain, onUnknown))
@@ -65,7 +65,7 @@ export async function lacksDirectory(data) {
 }
 
 /**
- * For who is about to open the directory, which makes one where there is none: without any account.
+ * To be called before the directory is opened: opening makes a directory where there is none, without any account.
  *
  * @param {string} data - absolute
  * @throws {MailError} DIRECTORY_MISSING
@@ -100,10 +100,10 @@ export async function findStranded({ data, directory }) {
   /** @type {Map<string, unknown>} */
   const unknown = new Map()
   const onUnknown = (/** @type {unknown} */ error) => {
-    // One that is met twice is one trouble.
+    // An error that is met twice is told once.
     unknown.set(/** @type {Error} */ (error).message, error)
   }
-  // First what is there: an account that is made meanwhile is known before its folder is.
+  // First the folders, then the accounts: an account that is made meanwhile must not look stranded.
   const there = mailboxFolders(data, onUnknown).filter((folder) => !folder.endsWith(UNFINISHED))
   const { ofAccounts, passing } = await directory.listFolders()
   const known = new Set([...ofAccounts, ...passing])

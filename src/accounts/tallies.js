@@ -1,11 +1,10 @@
 /**
- * What is counted of attempts to log in, by name, by address, and by the two together: failures, successes, and how long
- * they are remembered.
+ * Counts attempts to log in, by name, by address, and by the two together: failures and successes, each remembered for a time.
  */
 
-/** Failures on a name that cost nothing: people mistype. */
+/** So many failures on a name cost no wait: people mistype. */
 const FREE_NAME_FAILURES = 5
-/** Failures from an address that cost nothing; an office shares one. */
+/** So many failures from an address cost no refusal: an office shares one address. */
 const FREE_ADDRESS_FAILURES = 10
 /** The first wait, ms; each further failure doubles it. */
 const FIRST_WAIT_MS = 250
@@ -15,15 +14,15 @@ const MAX_WAIT_MS = 5_000
 const FIRST_HOLD_MS = 1_000
 /** The longest refusal of an address, ms. */
 const MAX_HOLD_MS = 15 * 60_000
-/** Failures are forgotten after this long without another, ms. */
+/** Failures are forgotten after so many ms without another. */
 const FORGET_MS = 60 * 60_000
-/** A name that was right from an address is remembered for this long, ms. */
+/** A name that was right from an address is remembered for so many ms, 30 days. */
 export const REMEMBER_GOOD_MS = 30 * 24 * 60 * 60_000
-/** Entries of each counter, and as many of names that were right from an address; the oldest go first. About 200 bytes each. */
+/** A counter has at most so many entries, and as many of names that were right; about 200 bytes each, the oldest go first. */
 const MAX_ENTRIES = 100_000
-/** Entries of each counter that a worker which starts is told. */
+/** A worker that starts is told at most so many entries of each counter. */
 const MAX_TOLD_ENTRIES = 20_000
-/** Wrong passwords remembered for one name from one address. */
+/** At most so many wrong passwords are remembered for one name from one address. */
 const MAX_FINGERPRINTS = 8
 
 /**
@@ -55,7 +54,7 @@ export class Tallies {
   /** @type {Map<string, Tally>} */
   #entries = new Map()
   /**
-   * Those of a name that was right from an address. Nobody makes one without a right password, so that whoever tries names
+   * Entries of a name that was right from an address. Nobody makes one without a right password, so that whoever tries names
    * by the hundred thousand pushes out none of them.
    *
    * @type {Map<string, Tally>}
@@ -77,9 +76,9 @@ export class Tallies {
         goodUntilMs: 0,
         fingerprints: []
       }
-    // Of a time that is yet to come: the clock was set back since.
+    // An entry that is dated later than now: the clock was set back since.
     entry.lastMs = Math.min(entry.lastMs, nowMs)
-    // What was wrong stays known: a phone that was not told the new password tries the old one every hour, too.
+    // The fingerprints stay: a phone that was not told the new password tries the old one every hour, too.
     if (isForgotten(entry, nowMs)) entry.failures = 0
     this.#put(key, entry, nowMs)
     return entry
@@ -101,11 +100,11 @@ export class Tallies {
   }
 
   /**
-   * The login was right.
+   * Notes that a login was right.
    *
    * @param {string} key
    * @param {number} nowMs
-   * @returns {boolean} whether that says something new: of a login that repeats a good one nobody need hear for a day
+   * @returns {boolean} whether the other workers must be told: a login that repeats a good one is no news for a day
    */
   markGood(key, nowMs) {
     const entry = this.touch(key, nowMs)
@@ -120,7 +119,7 @@ export class Tallies {
   }
 
   /**
-   * A login of the time before was right.
+   * Notes that a login from before this process was right.
    *
    * @param {string} key
    * @param {{ atMs: number, nowMs: number }} time
@@ -133,7 +132,7 @@ export class Tallies {
 
   /**
    * @param {string} key
-   * @param {ToldTally} told - by another worker; what is known here stays where it is more
+   * @param {ToldTally} told - by another worker; a larger count that is known here stays
    * @param {number} nowMs
    */
   merge(key, told, nowMs) {
@@ -146,7 +145,7 @@ export class Tallies {
     own.failures = Math.max(own.failures, told.failures)
   }
 
-  /** @returns {[string, ToldTally][]} those that were good, and of the others those touched last, that say something */
+  /** @returns {[string, ToldTally][]} entries that were right, and of the others those touched last that count anything */
   latest() {
     const told = [...this.#entries, ...this.#good]
       .slice(-MAX_TOLD_ENTRIES)
@@ -161,7 +160,7 @@ export class Tallies {
 /**
  * @param {ToldTally} tally
  * @param {number} nowMs
- * @returns {boolean} whether its failures count no longer
+ * @returns {boolean} whether the tally's failures count no longer
  */
 const isForgotten = ({ lastMs }, nowMs) => nowMs - lastMs > FORGET_MS
 
@@ -186,25 +185,25 @@ export function wasGoodAt(pair, nowMs) {
 /**
  * @param {Tally} address
  * @param {number} nowMs
- * @returns {boolean} whether it is refused for now
+ * @returns {boolean} whether the address is refused for now
  */
 export function isHeld(address, nowMs) {
   const heldMs = address.heldUntilMs - nowMs
-  // Longer than anything is held: the clock was set back since.
+  // Held for longer than the longest refusal: the clock was set back since.
   return heldMs > 0 && heldMs <= MAX_HOLD_MS
 }
 
 /**
  * @param {Tally} address
- * @returns {boolean} whether so many attempts are under way that it would be held if they failed
+ * @returns {boolean} whether so many attempts are under way that the address would be held if they failed
  */
 export function isFull({ pending, failures }) {
   return pending > 0 && failures + pending > FREE_ADDRESS_FAILURES
 }
 
 /**
- * Of one password that comes many times side by side each is checked where the first was wrong; where that was right, the
- * others need no check.
+ * If one password comes many times side by side and the first is wrong, each of the others is checked; if the first is right,
+ * they need no check.
  *
  * @param {Tally} pair
  * @param {{ fingerprint: string, alike: number }} attempt - `alike`: with the same password, under way
@@ -216,7 +215,7 @@ export const isWrongAgain = ({ failures, pending, fingerprints }, { fingerprint,
 
 /**
  * @param {{ name: Tally, address: Tally, pair: Tally, fingerprint: string, nowMs: number }} failure
- * @returns {boolean} whether it counts: the same wrong password again does not
+ * @returns {boolean} whether the failure counts: the same wrong password again does not
  */
 export function countFailure({ name, address, pair, fingerprint, nowMs }) {
   if (pair.fingerprints.includes(fingerprint)) return false

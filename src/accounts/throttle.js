@@ -10,10 +10,10 @@
  *   out.
  *
  * Attempts that are still being checked count as failures until they are over, so that a burst in
- * parallel gains nothing; those beyond the limit wait for what becomes of them (`admitInTurn`), because an
- * office that comes back after a restart is such a burst, too. The same wrong password again is not counted: it is a
- * phone that has not been told the new one, and it learns nothing. Nor does one that is being checked already count for
- * the name: a mail program opens several connections at once.
+ * parallel gains nothing; further attempts wait for the outcome of these (`admitInTurn`), because an office that
+ * comes back after a restart is such a burst, too. The same wrong password again is not counted: it comes from a phone
+ * that has not been told the new one, and it learns nothing. Nor does a password that is being checked already count
+ * for the name: a mail program opens several connections at once.
  *
  * Of several workers each counts what it sees and tells the others (`onChange`, `note`), so that guessing through all of
  * them gains nothing; one that starts begins with what the others know (`state`, `adopt`).
@@ -37,9 +37,9 @@ import {
 /** @import { Standing } from './argon2-queue.js' */
 /** @import { Tally, ToldTally } from './tallies.js' */
 
-/** The longest that an attempt waits for those before it, ms: below the patience of every mail client. */
+/** An attempt waits at most so many ms for those before it: below the patience of every mail client. */
 const MAX_TURN_MS = 25_000
-/** Attempts from one address that wait for those before them. */
+/** At most so many attempts from one address wait for those before them. */
 const MAX_IN_TURN = 1_000
 
 /**
@@ -105,7 +105,7 @@ export class Throttle {
   #equal = new Map()
   #fingerprintKey
   /**
-   * Told of each change that was not noted from elsewhere.
+   * Told of each change that this worker has seen itself.
    *
    * @type {((change: ThrottleChange) => void) | null}
    */
@@ -140,8 +140,7 @@ export class Throttle {
   }
 
   /**
-   * Where as many attempts from the address are under way as it takes to be held, it is decided when it is known what became
-   * of them.
+   * Where as many attempts from the address are under way as it takes to hold it, the outcome of these is waited for first.
    *
    * @param {AttemptInput} input
    * @returns {Promise<Attempt>}
@@ -160,7 +159,7 @@ export class Throttle {
       }
       return this.#decide(seen)
     } finally {
-      // Where it was refused, it has taken nobody's place.
+      // An attempt that was refused has taken no place: the next one may try.
       if (!isFull(seen.address)) this.#inTurn.wakeNext(place)
     }
   }
@@ -213,7 +212,7 @@ export class Throttle {
   #attempt(seen, waitMs) {
     const { name, address, pair, nameKey, place, fingerprint, alike } = seen
     const standing = standingOf(seen)
-    // The same password again makes nobody wait longer; but it costs a derivation where the first was wrong.
+    // The same password again makes nobody wait longer, but counts for the address: it costs a derivation if the first is wrong.
     const tallies = alike > 0 ? [address] : [name, address, pair]
     for (const tally of tallies) tally.pending++
     const key = `${place} ${nameKey} ${fingerprint}`
@@ -263,7 +262,7 @@ export class Throttle {
   }
 
   /**
-   * What is on record of the time before this process.
+   * Takes note of a login that the audit log has from before this process.
    *
    * @param {{ username: string, remoteAddress: string, atMs: number }} login - that was good
    */
@@ -285,7 +284,7 @@ export class Throttle {
     }
   }
 
-  /** @param {ThrottleState} state - of another worker; what this one has seen itself stays where it is more */
+  /** @param {ThrottleState} state - of another worker; a larger count that this one has seen itself stays */
   adopt({ names, addresses, pairs }) {
     const all = /** @type {const} */ ([
       [this.#names, names],
@@ -316,7 +315,7 @@ function standingOf({ wasGood, pair, fingerprint, alike }) {
 
 /**
  * @param {Seen} seen
- * @returns {boolean} whether the outcome of others decides
+ * @returns {boolean} whether the attempt must wait for the outcome of others
  */
 const mustWait = ({ address, wasGood, nowMs }) =>
   !wasGood && !isHeld(address, nowMs) && isFull(address)

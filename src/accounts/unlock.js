@@ -1,8 +1,8 @@
 /**
  * LOGIN: from a name and a password to an account and its master key, the only way in.
  *
- * A wrong password, an unknown name, and a credential that has expired or was revoked are one and the
- * same answer after the same work. What is found out besides goes to the log and the audit, never to the
+ * A wrong password, an unknown name, and a credential that has expired or was revoked get one and the
+ * same answer after the same work. Which of these it was goes to the log and the audit log, never to the
  * client.
  */
 import { randomInt } from 'node:crypto'
@@ -30,7 +30,7 @@ import { requireSealKeyIsOurs } from './seal-identity.js'
  * @typedef {object} Unlocked
  * @property {Account} account
  * @property {string} credentialId
- * @property {number} credentialVersion - a session lives as long as the directory's row has this one
+ * @property {number} credentialVersion - a session lives as long as the directory's row has this version
  * @property {import('./directory-port.js').Scope} scope
  * @property {SecretBuffer} masterKey - the caller disposes of it
  */
@@ -40,15 +40,15 @@ import { requireSealKeyIsOurs } from './seal-identity.js'
  * @property {string} username - as typed
  * @property {Uint8Array} password - the caller zeroes it
  * @property {string | null} remoteAddress - null for the machine's own operator
- * @property {string} [service] - whose login it is where it opens no mailbox, for instance `smtp`. The key of such a login
- *   is not remembered: no mailbox is locked afterwards that it would be forgotten with
- * @property {Asker} [asker] - who has to wait where many log in, and may go meanwhile
+ * @property {string} [service] - that the login is for if it opens no mailbox, for instance `smtp`. The key of such a login
+ *   is not remembered: no mailbox would be locked later to forget the key with
+ * @property {Asker} [asker] - the client, who has to wait where many log in, and may go meanwhile
  */
 
 /**
- * What an address that is held waits for its refusal, at least and at most, ms. It is refused unchecked, but thousands of
- * refusals a second would take from others what they cost all the same; and hundreds of connections that are answered at
- * one moment come back at one moment.
+ * An address that is held waits for its refusal, at least and at most so many ms. It is refused without a check, but even so
+ * thousands of refusals a second would slow others down; and hundreds of connections that are answered at one moment come
+ * back at one moment.
  */
 const REFUSAL_MS = { least: 1_500, most: 4_500 }
 
@@ -163,7 +163,7 @@ export class Unlocker {
   /**
    * @param {Account | null} account
    * @param {Uint8Array} password
-   * @returns {Promise<Unlocked | null>} null where it was not right a moment ago
+   * @returns {Promise<Unlocked | null>} null where that password is not remembered as right
    */
   async #recognize(account, password) {
     if (account === null || this.#repeatLogins === null) return null
@@ -172,12 +172,12 @@ export class Unlocker {
   }
 
   /**
-   * Checks a secret as a login does: slowed down, counted and written down with all other attempts on the name and from
-   * the address. For whoever asks for it again inside of a session, where it is guessed at just as well.
+   * Checks a secret as a login does: slowed down, counted and audited with all other attempts on the name and from the
+   * address. For secrets that are asked for again inside of a session, where they can be guessed at just as well.
    *
    * @template T
    * @param {LoginAttempt} attempt - `password` may be a recovery code
-   * @param {Account | null} account - null where there is none of the name
+   * @param {Account | null} account - null where no account has the name
    * @param {(turn: { standing: Standing }) => Promise<T>} check - throws AUTHENTICATION_FAILED where the secret is wrong;
    *   `standing` goes with its derivations
    * @returns {Promise<T>}
@@ -193,8 +193,8 @@ export class Unlocker {
    * @template T
    * @param {LoginAttempt} attempt
    * @param {Account | null} account
-   * @param {() => Promise<T | null>} recognize - needs neither a wait nor a derivation, and comes after the admission all the
-   *   same: else an address that is held could test passwords by it as fast as it can ask
+   * @param {() => Promise<T | null>} recognize - needs neither a wait nor a derivation, but comes after the admission: else an
+   *   address that is held could test passwords with it as fast as it can ask
    * @param {(admitted: { standing: Standing }) => Promise<T>} check
    * @returns {Promise<T>}
    */
@@ -248,7 +248,7 @@ export class Unlocker {
     this.#repeatLogins?.forget(accountId)
   }
 
-  /** Waits for what goes on behind logins, and forgets every key. */
+  /** Waits for the writes that go on behind logins, and forgets every key. */
   async close() {
     this.#repeatLogins?.forgetAll()
     await Promise.all(this.#background)
@@ -271,7 +271,7 @@ export class Unlocker {
     try {
       const isSettled = await settleRekey({ services, account, masterKey })
       const now = await directory.findAccount(account.id)
-      // The rows have changed under this attempt, by a rekey that ran meanwhile too: it starts again with those that stand now.
+      // The rows have changed meanwhile, by this settling or by another rekey: the attempt starts again with the present ones.
       if (isSettled || (now !== null && now.keyEpoch !== account.keyEpoch)) {
         masterKey.dispose()
         return await this.#check({ ...input, account: now })
@@ -316,7 +316,7 @@ export class Unlocker {
   }
 
   /**
-   * Writes the credential at the current parameters, behind the login, which does not wait for the disk.
+   * Writes the credential at the current parameters in the background: the login does not wait for the disk.
    *
    * @param {Credential} rewrapped
    */
