@@ -15,8 +15,8 @@ import { toThreadFailure } from './thread.js'
  */
 
 /**
- * How long readers are waited for where they may be, milliseconds. The write lock is held meanwhile, so this bounds what
- * a reader in another process can cost our writers.
+ * A checkpoint that may wait for readers does so for at most so many ms. The write lock is held meanwhile, so this bounds
+ * what a reader in another process can cost our writers.
  */
 const LOCK_WAIT_MS = 200
 
@@ -25,7 +25,7 @@ const LOCK_WAIT_MS = 200
  * @returns {CheckpointResult}
  */
 function runJob({ path, key, cipher, mode, mayWait, withOptimize }) {
-  // A backup is copying the file: it comes back to the -wal later.
+  // A backup is copying the file: the -wal is checkpointed later.
   if (isFrozen(dirname(path))) return { busy: 1, log: 0, checkpointed: 0 }
   const { db } = openEncryptedDatabase({ path, key: new Uint8Array(key), cipher })
   try {

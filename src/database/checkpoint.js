@@ -11,17 +11,17 @@ import { ServedThread } from './served-thread.js'
  * @property {import('./setup-pragma.js').Cipher} cipher
  * @property {'RESTART' | 'TRUNCATE'} mode - RESTART makes the next commit begin at the front of the `-wal`; TRUNCATE
  *   empties it as well
- * @property {boolean} mayWait - whether for readers, with the write lock held; if not, and one stands in the way, as much
- *   is moved as he allows
+ * @property {boolean} mayWait - true: readers are waited for, with the write lock held; false: as many frames are moved as
+ *   readers allow
  * @property {boolean} [withOptimize] - refresh the query planner's statistics first
  *
  * @typedef {object} CheckpointResult
- * @property {number} busy - 1 when somebody stood in the way
+ * @property {number} busy - 1 where a reader or writer stood in the way, else 0
  * @property {number} log - frames in the `-wal`
  * @property {number} checkpointed - of these, frames that are in the database now
  */
 
-/** A thread that does nothing else. */
+/** The thread for the checkpoints of a process. */
 export class Checkpointer {
   /** @type {ServedThread<CheckpointJob, CheckpointResult>} */
   #thread = new ServedThread(new URL('checkpoint-thread.js', import.meta.url))
@@ -35,7 +35,7 @@ export class Checkpointer {
     return this.#thread.run(job)
   }
 
-  /** Waits for nothing: a checkpoint that is cut short loses nothing. */
+  /** Ends the thread without waiting for a checkpoint: one that is cut short loses nothing. */
   async close() {
     await this.#thread.close()
   }

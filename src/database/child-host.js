@@ -12,7 +12,7 @@ import { toThreadFailure } from './thread.js'
  * @typedef {import('./thread.js').ThreadMessage} ThreadMessage
  */
 
-/** Time between two syncs of what the work writes, milliseconds. */
+/** The file that a job writes is synced once in so many ms. */
 const SYNC_INTERVAL_MS = 50
 
 const KEY_BYTES = 32
@@ -24,7 +24,7 @@ const die = () => process.kill(process.pid, 'SIGKILL')
 
 process.on('disconnect', die)
 
-/** What has come of the next job. */
+/** Bytes of the next job that have come so far. */
 let received = Buffer.alloc(0)
 process.stdin.on('data', (/** @type {Buffer} */ piece) => {
   const joined = Buffer.concat([received, piece])
@@ -52,7 +52,7 @@ process.stdin.on('end', () => {
 function runJob({ module, data, writtenFile }, key) {
   isAtWork = true
   const work = new AbortController()
-  // A sync that fails here fails for whoever has the file open as well, and there it counts.
+  // A failed sync is ignored here: it fails for the store that has the file open as well, which acts on it.
   if (writtenFile !== '') syncWhileWorking(writtenFile, work.signal).catch(() => {})
   /** @type {ThreadMessage} */
   let last = { kind: 'failed', failure: { code: '', detail: 'no answer' } }
@@ -72,7 +72,7 @@ function runJob({ module, data, writtenFile }, key) {
 }
 
 /**
- * What is written little by little keeps nobody else's sync waiting.
+ * Syncs the file again and again while the job writes it: small syncs keep nobody else's waiting for long.
  *
  * @param {string} path - carries no locks: see durability.js
  * @param {AbortSignal} signal

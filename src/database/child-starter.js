@@ -21,7 +21,7 @@ const tell = (message) => parentPort?.postMessage(message)
 const child = spawn(process.execPath, ['--disable-sigusr1', HOST], {
   stdio: ['pipe', 'ignore', 'ignore', 'ipc']
 })
-// Its last message may be read after its exit was noticed.
+// Waited for after the exit: the child's last message may be read later than its exit is noticed.
 const disconnected = once(child, 'disconnect')
 child.on('message', (message) => tell(/** @type {ChildMessage} */ (message)))
 child.on('error', (error) => {
@@ -32,10 +32,10 @@ child.on('exit', async (code, signal) => {
   tell({ kind: 'ended', how: String(signal ?? code) })
   parentPort?.close()
 })
-// A child that is killed meanwhile breaks the pipe; its exit says so already.
+// A child that is killed breaks the pipe; its exit is handled elsewhere.
 child.stdin?.on('error', () => {})
 if (child.pid !== undefined) {
-  // Behind everybody who serves somebody.
+  // Work that nobody waits for gives way to every process that serves somebody.
   setPriority(child.pid, constants.priority.PRIORITY_LOW)
   tell({ kind: 'started', pid: child.pid })
 }

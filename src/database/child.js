@@ -24,15 +24,15 @@ import { fromThreadFailure } from './thread.js'
  * @typedef {object} ChildOptions
  * @property {object} data - plain values, nothing secret: they travel beside the key
  * @property {SharedArrayBuffer} key - 32 bytes, the caller's
- * @property {string} [writtenFile] - what the job writes much of at a time, such as a `-wal`: synced while it does, so
- *   that no other file's sync has to wait for all of that
+ * @property {string} [writtenFile] - a file that the job writes much to, such as a `-wal`: synced while the job writes, so
+ *   that no other file's sync has to wait for all of it
  * @property {AbortSignal} [signal] - kills the child at once
  * @property {(pid: number) => void} [onStart]
  */
 
 const STARTER = new URL('child-starter.js', import.meta.url)
 
-/** How long a child waits for the next job, milliseconds. */
+/** A child waits at most so many ms for its next job. */
 const IDLE_MS = 30_000
 
 /** Children for the stores of a process. */
@@ -45,7 +45,7 @@ export class ChildPool {
    * @param {URL} module - posts ThreadMessages; its `workerData` is `data` with the key as `key`
    * @param {ChildOptions} options
    * @returns {Promise<unknown>} the value of its `done` message
-   * @throws {MailError} what it failed with; SHUTTING_DOWN when it was killed by `signal`, BUSY when by somebody else
+   * @throws {MailError} what the job failed with; SHUTTING_DOWN where `signal` killed the child, BUSY where somebody else did
    */
   async run(module, options) {
     if (options.signal?.aborted || this.#isClosed) throw new MailError('SHUTTING_DOWN')
@@ -146,7 +146,7 @@ class Child {
     })
   }
 
-  /** Lets it go; a process that has no job ends by itself. */
+  /** Tells the child that no more jobs will come: then it ends by itself. */
   end() {
     this.hasEnded = true
     this.#worker.postMessage(null)
@@ -155,12 +155,12 @@ class Child {
 
   #kill() {
     if (this.#pid === null || this.hasEnded) return
-    // From here on: the value of its job may have come already, and the next job would get a process that dies.
+    // Set before the kill: the result of its job may have come already, and the next job would get a process that dies.
     this.hasEnded = true
     try {
       process.kill(this.#pid, 'SIGKILL')
     } catch (error) {
-      // It has come to its end by itself.
+      // ESRCH: the child has ended by itself.
       if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error
     }
   }

@@ -39,8 +39,8 @@ export function copyDatabase({ from, to, cipher, key, nextKey }) {
     applyKey(copy, cipher, key)
     copy.pragma('temp_store = 2')
     applyCipher(copy, cipher)
-    // SQLite3MC rekeys no file in WAL mode; the copy is not in it yet. A journal would take its size once more, for a file
-    // that is of no use where this fails; to be without one is refused to connections that are not `unsafe`.
+    // SQLite3MC rekeys no file in WAL mode; the copy is not in WAL mode yet. A journal would take the file's size once more, for
+    // a copy that is useless if this fails; only `unsafe` connections may have none.
     copy.unsafeMode()
     copy.pragma('journal_mode = OFF')
     copy.rekey(next)

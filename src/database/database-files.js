@@ -1,11 +1,11 @@
 /**
- * The files of one database: itself, its write-ahead log with the index of that, and the journal that SQLite makes while
- * it turns a file over to WAL mode. One that is left behind would be taken for that of the next database of this name.
+ * The files of one database: itself, its write-ahead log with the index of the log, and the journal that SQLite makes while
+ * it switches a file to WAL mode. A log or journal that is left behind would be taken for that of the next database of the name.
  */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** The database of a mailbox: in its account's folder, in backups, and in whatever else becomes such a folder. */
+/** Name of a mailbox's database: in its account's folder, in backups, and in folders that become one of these. */
 export const MAIL_FILE = 'mail.db'
 
 const SUFFIXES = ['', '-wal', '-shm', '-journal']
@@ -18,7 +18,7 @@ export const mailFile = (folder) => join(folder, MAIL_FILE)
 
 /**
  * @param {string} path - of a database
- * @returns {string[]} of all that there may be of it
+ * @returns {string[]} paths of all files that the database may have
  */
 export const filesOfDatabase = (path) => SUFFIXES.map((suffix) => path + suffix)
 

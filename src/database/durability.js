@@ -27,8 +27,8 @@ const syncWhole = promisify(fsync)
 const syncContents = promisify(fdatasync)
 
 /**
- * How often the file and its folder are opened while the process, or the machine, has no descriptor left, and the pause
- * before each further try, ms. Others close theirs soon, and five seconds are better than the end of all sessions.
+ * At most so many tries to open the file and its folder while the process, or the machine, has no descriptor left, and the
+ * pause between two tries, ms. Others close theirs soon, and to wait five seconds is better than to end all sessions.
  */
 const OPEN_TRIES = 100
 const OPEN_PAUSE_MS = 50
@@ -50,7 +50,7 @@ const SYSTEM_CALLS = Object.freeze({ syncFile: syncContents, syncFolder: syncWho
  */
 
 /**
- * Never repeats a failed sync: these codes come from the opening before it, and from nothing else.
+ * Repeats `work` while no descriptor is left. Never repeats a failed sync: these codes come only from the opening before it.
  *
  * @template T
  * @param {() => Promise<T>} work - that opens something, and syncs it
@@ -68,7 +68,7 @@ async function withDescriptor(work) {
 }
 
 /**
- * The same for a thread, which has nothing else to do meanwhile.
+ * Opens a file with the same tries, synchronously: for a thread, which has nothing else to do meanwhile.
  *
  * @param {string} path
  * @returns {number} a descriptor
@@ -86,11 +86,11 @@ function openInThread(path) {
 }
 
 /**
- * Puts on the disk what a thread has committed, from that thread. Whoever reads it waits until it is there: of one slice
- * that is some milliseconds, of all that a thread writes meanwhile it would be many.
+ * Syncs the commits of a thread, from that thread. Whoever reads them waits until they are on the disk: some ms for those of
+ * one slice, and many for all that a thread writes meanwhile.
  *
  * @param {import('better-sqlite3-multiple-ciphers').Database} db - the thread's own
- * @throws {MailError} NOT_DURABLE, which the store takes as it takes a failed sync of its own
+ * @throws {MailError} NOT_DURABLE, which the store treats like a failed sync of its own
  */
 export function syncLog(db) {
   try {
@@ -180,7 +180,7 @@ export class WalSync {
     this.#log?.makeRoom()
   }
 
-  /** Waits for what is under way and lets the file go. */
+  /** Waits for a running sync, and closes the descriptor. */
   async close() {
     this.#isClosed = true
     await this.#running
@@ -188,7 +188,7 @@ export class WalSync {
   }
 
   /**
-   * Lets the descriptor go; the next sync opens the file again. Nothing may be pending.
+   * Closes the descriptor; the next sync opens the file again. No commit may be pending.
    *
    * @returns {Promise<void>}
    */
@@ -248,11 +248,12 @@ export class WalSync {
   }
 
   /**
-   * Checks while the disk is at work that what is synced is the right file: before or after it, everybody would wait for that.
+   * Syncs, and checks meanwhile that the descriptor is that of the right file: before or after the sync, the check would make
+   * everybody wait.
    *
    * @param {number} descriptor
    * @param {OpenLog} log - of it
-   * @returns {Promise<boolean>} false: it is a `-wal` that has gone, and commits are in another one
+   * @returns {Promise<boolean>} false: this `-wal` has been removed, and commits are in another one
    */
   async #syncOpen(descriptor, log) {
     const syncing = this.#calls.syncFile(descriptor)
@@ -268,7 +269,7 @@ export class WalSync {
 
   /**
    * @param {{ isLogUnmoved: boolean }} known
-   * @throws {Error} where what is synced cannot be found again
+   * @throws {Error} where the synced file is not at its path any more
    */
   #requireInPlace(known) {
     if (!this.#isInPlace(known))

@@ -5,8 +5,8 @@
  *     BEGUN ── the thread: runUnended ──► UNENDED ── its work is over ──► BEGUN
  *     BEGUN ── endThread ──► ENDED: the thread begins no such work any more, and ends by itself
  *
- * By itself, because an end from outside gets lost now and then while a thread loads its modules (one of some two hundred on
- * a busy machine: measured with Node 24.21): a thread that waited for it would wait for ever, and whoever ends it as well.
+ * By itself, because `terminate` has no effect now and then while a thread loads its modules (one of some two hundred on a busy
+ * machine: measured with Node 24.21): a thread that waited to be ended would wait for ever, and so would whoever ends it.
  */
 import { Worker, workerData } from 'node:worker_threads'
 
@@ -27,7 +27,7 @@ export function startThread(module, { workerData: data, ...options } = {}) {
   const state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
   const worker = new Worker(module, { ...options, workerData: { ...data, endable: state } })
   states.set(worker, state)
-  // Whatever it has died of, it is not waited for.
+  // Nobody may wait for a thread that has died, whatever of.
   worker.once('exit', () => leave(state))
   return worker
 }
@@ -37,7 +37,7 @@ export function startThread(module, { workerData: data, ...options } = {}) {
  * @returns {Promise<void>} when it has ended
  */
 export async function endThread(worker) {
-  // Else a process that has nothing else left to do would end while it waits below, amid whatever it was closing.
+  // Without this, a process with nothing else left to do would end while it waits below, in the middle of closing.
   worker.ref()
   const state = states.get(worker)
   if (state !== undefined) {
@@ -47,14 +47,14 @@ export async function endThread(worker) {
   await worker.terminate()
 }
 
-/** For a thread of `startThread`, when it has loaded modules: an end that has got lost meanwhile is made up for. */
+/** Ends a thread of `startThread` if `endThread` was called for it: to be called after modules were loaded, see above. */
 export function endIfAsked() {
   const state = /** @type {Int32Array | undefined} */ (workerData?.endable)
   if (state !== undefined && Atomics.load(state, 0) === ENDED) process.exit()
 }
 
 /**
- * For a thread of `startThread`: does something in the midst of which it is not ended. Elsewhere it is simply done.
+ * Runs `work`, during which a thread of `startThread` is not ended. Anywhere else it simply runs `work`.
  *
  * @param {() => void} work
  */

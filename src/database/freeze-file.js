@@ -18,7 +18,7 @@ import { errorCodeOf, toMailError } from './sqlite-error.js'
  * @property {number} deadlineMs - wall clock; later the file means nothing
  */
 
-/** More than any backup asks for at once, ms. A file that cannot be read means something for so long after it was written. */
+/** No backup asks for more ms at once. A file that cannot be read counts for so long after it was written. */
 const LONGEST_HOLD_MS = 5 * 60_000
 
 /**
@@ -34,14 +34,14 @@ export const freezeFile = (folder) => join(folder, 'mail.freeze')
  */
 export async function writeFreezeFile(folder, request) {
   const path = freezeFile(folder)
-  // Not synced: after a power cut there is nobody whom it would concern.
+  // Not synced: no backup survives a power cut.
   await writeFile(`${path}.tmp`, `${JSON.stringify(request)}\n`, { mode: 0o600 })
   await rename(`${path}.tmp`, path)
 }
 
 /**
  * @param {string} folder - of an account
- * @returns {FreezeRequest | null} null where there is none, or only one that nobody wrote to its end
+ * @returns {FreezeRequest | null} null where there is no such file, or only one that is incomplete
  * @throws {MailError} OVERLOADED, and NOT_DURABLE where the disk fails
  */
 export function readFreezeFile(folder) {
@@ -59,10 +59,11 @@ export function readFreezeFile(folder) {
 }
 
 /**
- * A backup that another user runs may write what this one cannot read, and renews it as any other.
+ * The request in a file that this process may not read, because another user runs the backup: it counts from when it was
+ * written, and is renewed as any other.
  *
  * @param {string} path
- * @returns {FreezeRequest | null} null where it is gone by now
+ * @returns {FreezeRequest | null} null where the file is gone by now
  */
 function unreadableRequest(path) {
   const stat = lstatSync(path, { throwIfNoEntry: false })
@@ -78,7 +79,7 @@ export function isFrozen(folder, clock = systemClock) {
   const request = readFreezeFile(folder)
   if (request === null) return false
   const leftMs = request.deadlineMs - clock.nowMs()
-  // Longer than anybody asks for: the clock was set back since. A backup that goes on writes the file anew.
+  // A deadline later than any backup asks for: the clock was set back since. A backup that goes on writes the file anew.
   return leftMs > 0 && leftMs <= LONGEST_HOLD_MS
 }
 
@@ -100,7 +101,7 @@ export class FreezeNotice {
   /** @type {Promise<void>} */
   #written
   /**
-   * What a renewal failed with: from the deadline on the file means nothing.
+   * The error of a failed renewal: from the deadline on the file means nothing.
    *
    * @type {unknown}
    */
@@ -143,7 +144,7 @@ export class FreezeNotice {
   /** Removes the file. */
   async remove() {
     clearInterval(this.#timer)
-    // A renewal that is under way would bring it back.
+    // A renewal that is under way would bring the file back.
     await this.#written
     await removeFreezeFile(this.#folder, this.#token)
   }

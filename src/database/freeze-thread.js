@@ -24,13 +24,13 @@ import { toThreadFailure } from './thread.js'
  * @property {NodeJS.Timeout} timer - ends it at the deadline
  */
 
-/** How long a quiet moment is waited for before the mailbox counts as busy, milliseconds. */
+/** A quiet moment is waited for at most so many ms; then the mailbox counts as busy. */
 const TRY_MS = 10_000
 
-/** Between two tries, milliseconds: writers come in between. */
+/** Pause between two tries, ms, for writers. */
 const PAUSE_MS = 10
 
-/** How long TRUNCATE waits for readers, with the write lock in its hand, milliseconds: what a try costs a writer. */
+/** TRUNCATE waits at most so many ms for readers, with the write lock held: so much a try costs a writer. */
 const LOCK_WAIT_MS = 20
 
 /** @type {Map<string, Hold>} by token */
@@ -38,7 +38,7 @@ const holds = new Map()
 
 /**
  * @param {string} path - of the database
- * @returns {number} bytes in its `-wal`; asked without opening it
+ * @returns {number} bytes in its `-wal`, by stat: the file is not opened
  */
 function walBytes(path) {
   return statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
@@ -51,13 +51,13 @@ function walBytes(path) {
  */
 function takeReadMark(db, path) {
   try {
-    // The bulk of it, which holds up nobody.
+    // PASSIVE first: it moves most frames, and holds up nobody.
     db.pragma('wal_checkpoint(PASSIVE)')
     const [result] = /** @type {{ busy: number }[]} */ (db.pragma('wal_checkpoint(TRUNCATE)'))
     if (result?.busy !== 0 || walBytes(path) > 0) return false
     db.exec('BEGIN')
     db.prepare('SELECT count(*) FROM sqlite_schema').get()
-    // Still empty: then it was empty when the reader began, for a reader of frames would have kept them there.
+    // An empty -wal was empty when the reader began, too: a reader of frames would have kept them there.
     if (walBytes(path) === 0) return true
     db.exec('ROLLBACK')
     return false
@@ -70,7 +70,7 @@ function takeReadMark(db, path) {
 
 /**
  * @param {string} token
- * @returns {boolean} whether it was held until now
+ * @returns {boolean} whether the mark was held until now
  */
 function release(token) {
   const held = holds.get(token)
@@ -119,7 +119,7 @@ async function hold({ token, folder, key, cipher, forMs }) {
 /**
  * @param {string} token
  * @param {number} forMs
- * @returns {boolean} false where it has ended already
+ * @returns {boolean} false where the hold has ended already
  */
 function renew(token, forMs) {
   const held = holds.get(token)

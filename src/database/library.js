@@ -1,5 +1,5 @@
 /**
- * SQLite's library, which everything here takes from this file: loaded, and with one thing changed.
+ * better-sqlite3, with one thing changed: all other modules import it from here.
  *
  * The library writes a function for each statement that makes its rows (`(v0,v1) => ({"uid":v0,"flags":v1})`). Each mailbox
  * that is open has its own statements, so a server with two hundred had thousands of such functions, which V8 parses,
@@ -22,13 +22,13 @@ import { runUnended } from './endable-thread.js'
 
 /**
  * @param {RowFactory} rowFactory
- * @returns {RowFactory} the same, once for each list of columns. It keeps them all: SQL is a fixed set of texts.
+ * @returns {RowFactory} one that makes each function once for each list of columns, and keeps it: SQL is a fixed set of texts
  */
 function once(rowFactory) {
   /** @type {Map<string, RowMaker>} */
   const made = new Map()
   return (...columns) => {
-    // No name has a NUL: they are strings of C.
+    // A NUL separates the names: they are strings of C, and have none.
     const names = columns.join('\0')
     let maker = made.get(names)
     if (maker === undefined) made.set(names, (maker = rowFactory(...columns)))
@@ -36,7 +36,7 @@ function once(rowFactory) {
   }
 }
 
-/** How the library makes rows is its own affair: where it loads its addon in another way, it is used as it is. */
+/** Relies on the library's internals: a version that loads its addon in another way is used unchanged. */
 function shareRowMakers() {
   const require = createRequire(import.meta.url)
   const folder = dirname(require.resolve('better-sqlite3-multiple-ciphers'))
@@ -55,7 +55,7 @@ function shareRowMakers() {
     initialize.call(addon, error, array, appender, once(rows), record)
 }
 
-// In a thread the addon is loaded when this module is, where it can be told that this is the moment.
+// A thread loads the addon when it loads this module, inside `runUnended` (endable-thread.js).
 if (isMainThread) shareRowMakers()
 else {
   runUnended(() => {

@@ -1,10 +1,10 @@
 /**
- * Who has a mailbox open. Mail itself needs no such lock (SQLite sees to it), but what changes the file as a
- * whole does: migration, change of cipher or key, compaction, repair, restore, delete.
+ * Locks that say who has a mailbox open. Reading and writing mail need none (SQLite sees to that), but work on the file
+ * as a whole does: migration, change of cipher or key, compaction, repair, restore, delete.
  *
  * The lock is SQLite's own, on the empty plain database `mail.lock`: a shared holder has a read transaction open,
- * the exclusive one an exclusive transaction, and beside shared ones there is room for one that is about to write. So it ends
- * with the process, however the process ends.
+ * the exclusive one an exclusive transaction, and beside shared ones there is room for one reserved holder (BEGIN IMMEDIATE). So
+ * the lock ends with the process, however the process ends.
  *
  * It is Node's SQLite that holds it. The cipher's library keeps a list of all files that are open through it and goes through
  * that before it reads an overflow page, so that each locked mailbox, also one that sleeps, made all others slower. Nobody
@@ -17,13 +17,13 @@ import { join } from 'node:path'
 import { MailError, isMailError } from '../errors.js'
 import { errorCodeOf, isBusy, toMailError } from './sqlite-error.js'
 
-/** Time between two tries at a taken lock, milliseconds. */
+/** A taken lock is tried again after so many ms. */
 const RETRY_MS = 25
 
-/** SQLite's smallest page: of the default size a lock would take 80 kB more memory. */
+/** SQLite's smallest page, bytes: with the default size a lock would take 80 kB more memory. */
 const SMALLEST_PAGE_BYTES = 512
 
-/** The lock on a mailbox. */
+/** Name of the file that is the lock on a mailbox. */
 export const MAIL_LOCK = 'mail.lock'
 
 const BEGIN = Object.freeze({
@@ -56,19 +56,19 @@ export class MailLock {
  * @param {string} folder - the account's folder
  * @param {LockMode} mode
  * @param {string} file - within the folder
- * @returns {MailLock | null} null when somebody holds it otherwise
+ * @returns {MailLock | null} null where somebody holds it in a mode that excludes this one
  */
 function tryLock(folder, mode, file) {
   /** @type {DatabaseSync | null} */
   let db = null
   try {
     db = new DatabaseSync(join(folder, file), { timeout: 0 })
-    // A cache is set up for twenty pages, which nobody will write here.
+    // SQLite makes a cache of twenty pages, none of which is ever written here.
     db.exec(`PRAGMA page_size = ${SMALLEST_PAGE_BYTES}`)
     db.exec(BEGIN[mode])
     return new MailLock(db)
   } catch (error) {
-    // Before the close, which frees a descriptor: afterwards nobody could tell that none had been left.
+    // Mapped before the close, which frees a descriptor: afterwards nobody could tell that none had been left.
     const mapped = toMailError(error, folder)
     db?.close()
     if (isBusy(error)) return null
@@ -79,8 +79,8 @@ function tryLock(folder, mode, file) {
 }
 
 /**
- * What is damaged here is nobody's data. Emptied in its place, so that the locks that others have on it stay; for the same
- * reason the descriptor is never closed, which would drop those of this process.
+ * Mends a damaged lock file, which has nobody's data. It is emptied in its place, so that the locks that others have on it stay;
+ * and the descriptor is never closed, which would drop the locks of this process.
  *
  * @param {string} path - of a file that SQLite does not take for one of its own
  */
@@ -112,14 +112,14 @@ async function waitForLock(folder, mode, timeoutMs, file = MAIL_LOCK) {
 
 /**
  * @param {unknown} error - of work that needs the mailbox alone
- * @returns {boolean} whether somebody else has it open, and not another work is in the way
+ * @returns {boolean} true: somebody has the mailbox open; false: other work on the file is in the way, or another error
  */
 export const isOpenElsewhere = (error) =>
   isMailError(error, 'BUSY') &&
   (error.detail?.startsWith(`${MAIL_LOCK}, `) === true || isBusy(error.cause))
 
 /**
- * What everybody holds who has the mailbox open.
+ * Takes the lock that everybody holds who has the mailbox open.
  *
  * @param {string} folder - the account's folder
  * @param {{ timeoutMs: number }} options - how long to wait for work on the whole file to end
@@ -129,7 +129,7 @@ export const isOpenElsewhere = (error) =>
 export const lockShared = (folder, { timeoutMs }) => waitForLock(folder, 'shared', timeoutMs)
 
 /**
- * What work on the whole file holds: nobody else has the mailbox open, in this process or any other.
+ * Takes the lock for work on the whole file: nobody else has the mailbox open, in this process or any other.
  *
  * @param {string} folder - the account's folder
  * @param {{ timeoutMs: number }} options - how long to wait for the last opener to go
@@ -139,15 +139,16 @@ export const lockShared = (folder, { timeoutMs }) => waitForLock(folder, 'shared
 export const lockExclusive = (folder, { timeoutMs }) => waitForLock(folder, 'exclusive', timeoutMs)
 
 /**
- * What one of those who have the mailbox open may hold beside the shared locks of all: for work that need not be done twice.
+ * Takes the lock that one of those who have the mailbox open may hold beside the shared locks of all: for work that need not be
+ * done twice.
  *
  * @param {string} folder - the account's folder, of which the caller holds the shared lock
- * @returns {MailLock | null} null where another one holds it, or tries to get the mailbox alone
+ * @returns {MailLock | null} null where somebody else holds it, or waits for the exclusive lock
  */
 export const tryReserve = (folder) => tryLock(folder, 'reserved', MAIL_LOCK)
 
 /**
- * A lock of another name, for what a host does once at a time. It ends with the process, as the others do.
+ * Takes a lock of another name, for work that a host does once at a time. It ends with the process, as the others do.
  *
  * @param {string} folder
  * @param {string} file - made in it

@@ -10,13 +10,13 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { errorCodeOf } from './sqlite-error.js'
 
-/** As long as the log itself, within these: whoever changes one flag and goes does not pay for fifty. Bytes. */
+/** Room is made as long as the log itself, within these bounds, bytes: whoever changes one flag and goes does not pay for fifty. */
 const MIN_ROOM_BYTES = 64 * 1024
 const MAX_ROOM_BYTES = 128 * 1024
 
 /**
- * Room is written twice, empty and full. For a commit of a few frames that is less than the journal's own would be, for one
- * that brings a message it is more, and was no gain (measured). Bytes.
+ * Commits that make the log at most so many bytes longer get room. Room is written twice, empty and full: for a commit of a
+ * few frames that is less than the journal's own would be, for one that brings a message it is more, and was no gain (measured).
  */
 const MAX_GROWTH_BYTES = 16 * 1024
 
@@ -24,7 +24,7 @@ const ZEROS = Buffer.alloc(MAX_ROOM_BYTES)
 
 /**
  * @param {number} growth - of the log from one sync to the next, bytes
- * @returns {boolean} whether commits of this size gain by room that is there before them
+ * @returns {boolean} whether commits of this size are faster with room made before them
  */
 export const isWorthRoom = (growth) => growth > 0 && growth <= MAX_GROWTH_BYTES
 
@@ -33,7 +33,7 @@ export const isWorthRoom = (growth) => growth > 0 && growth <= MAX_GROWTH_BYTES
  * write lock of the database, which SQLite takes as well before it cuts a log back.
  *
  * @param {number} descriptor - of the log, writable
- * @returns {number} its size then, bytes
+ * @returns {number} size of the log after that, bytes
  */
 export function makeRoomAtEnd(descriptor) {
   const { size, nlink } = fstatSync(descriptor)
@@ -47,7 +47,7 @@ export function makeRoomAtEnd(descriptor) {
 /**
  * @param {number} descriptor
  * @param {{ from: number, bytes: number }} range
- * @returns {number} how many were written: on a full disk fewer, and then the commit itself finds it full, or fits in
+ * @returns {number} bytes that were written: fewer on a full disk, where the commit itself fails, or fits into them
  */
 function writeZeros(descriptor, { from, bytes }) {
   try {

@@ -82,7 +82,7 @@ export function pendingMigrations(db, migrations) {
  * @param {Database} db
  * @param {number} version - the file's
  * @param {Migration[]} migrations - that this program knows
- * @returns {MailError} FILE_TOO_NEW, with what somebody needs who has gone back to an older program
+ * @returns {MailError} FILE_TOO_NEW, with the versions, for somebody who has gone back to an older program
  */
 function tooNew(db, version, { length }) {
   const file = `${basename(db.name)} has schema ${version}, and this program knows none above ${length}`
@@ -92,8 +92,8 @@ function tooNew(db, version, { length }) {
 }
 
 /**
- * Brings the file to the newest of these schemas. A file that is there already is only read. One that is new gets them all
- * in one transaction, which waits for the disk once.
+ * Brings the file to the newest of these schemas. A file that has it already is only read. A new one gets all migrations in one
+ * transaction, which waits for the disk once.
  *
  * @param {Database} db - not inside a transaction
  * @param {Migration[]} migrations - of readMigrations
@@ -106,7 +106,7 @@ export function migrate(db, migrations, { clock }) {
   while (pendingMigrations(db, migrations).length > 0) {
     db.exec('BEGIN EXCLUSIVE')
     try {
-      // Asked again under the lock: another process may have applied some meanwhile.
+      // Read again under the lock: another process may have applied some meanwhile.
       const pending = pendingMigrations(db, migrations)
       const isNew = pending.length === migrations.length
       const next = isNew ? pending : pending.slice(0, 1)

@@ -1,5 +1,5 @@
 /**
- * What has to be known of an open write-ahead log at each sync: whether it still lies where it was opened, and how long it is.
+ * Facts about an open write-ahead log that each sync needs: whether it still lies where it was opened, and how long it is.
  *
  * `fstat` tells both, and makes the sync after it slower. Since Linux 6.13 a file whose times were asked for gets new ones with
  * the next write, instead of some every 4 ms ("multigrain timestamps"), and ext4 without a journal writes an inode that has
@@ -15,15 +15,15 @@ import { isWorthRoom, makeRoomAtEnd } from './log-room.js'
 /** At most so many syncs from one look to the next, while the log does not grow. */
 const MAX_SYNCS_A_LOOK = 16
 
-/** So many looks must have found the log no longer before they become rarer: its room may be used up at any moment. */
+/** Looks become rarer once so many of them in a row found no growth: until then its room may be used up at any moment. */
 const FREQUENT_LOOKS = 4
 
-/** After so long the file gets new times anyway, so that a look costs nothing, milliseconds. */
+/** After so many ms the file gets new times anyway, so that a look costs nothing. */
 const STALE_MS = 100
 
 /**
  * @param {number} descriptor
- * @returns {string | null} where its file lies, followed by ` (deleted)` once it has gone; null: there is no /proc here
+ * @returns {string | null} path of the descriptor's file, followed by ` (deleted)` once it was removed; null: there is no /proc
  */
 function placeOf(descriptor) {
   try {
@@ -33,20 +33,20 @@ function placeOf(descriptor) {
   }
 }
 
-/** Of one descriptor. */
+/** The facts about one descriptor's log. */
 export class OpenLog {
   #descriptor
   #place
-  /** Its size at the last look, bytes, with the room that was made in it since. */
+  /** Size of the log at the last look, bytes, with the room that was made in it since. */
   #size
   #clock
   #lookedMs
-  /** Syncs since then, and how many there may be. */
+  /** Syncs since the last look; the look is due at `#syncsToLook`. */
   #syncs = 0
   #syncsToLook = 1
-  /** Looks in a row that found it no longer than before. */
+  /** How many looks in a row found no growth. */
   #looksWithoutGrowth = 0
-  /** How much longer one sync made the log, as of the last look that found it longer, bytes. */
+  /** By so many bytes each sync made the log longer, as of the last look that found it longer. */
   #growth = 0
   #wantsRoom
 
@@ -68,12 +68,12 @@ export class OpenLog {
     return this.#size
   }
 
-  /** @returns {boolean} whether it surely lies where it was opened; false: whoever wants to know has to look there */
+  /** @returns {boolean} true: the log surely lies where it was opened; false: only a look at that path can tell */
   get isUnmoved() {
     return this.#place !== null && placeOf(this.#descriptor) === this.#place
   }
 
-  /** @returns {boolean} whether to look at this sync; to be asked once for each */
+  /** @returns {boolean} whether to look at this sync; to be called once for each sync */
   countSync() {
     this.#syncs++
     if (this.#syncs >= this.#syncsToLook) return true
@@ -97,7 +97,7 @@ export class OpenLog {
    * @returns {boolean} whether the next commit is to make room
    */
   #noteGrowth(growth) {
-    // Cut back, it will grow again.
+    // A log that was cut back will grow again, so it does not count as one without growth.
     this.#looksWithoutGrowth = growth === 0 ? this.#looksWithoutGrowth + 1 : 0
     if (growth > 0) this.#growth = growth
     return isWorthRoom(growth)
@@ -112,7 +112,7 @@ export class OpenLog {
     this.#wantsRoom = false
     const before = this.#size
     this.#size = makeRoomAtEnd(this.#descriptor)
-    // Those that fit in need no look.
+    // Commits that fit into the room need no look.
     this.#syncsToLook = Math.max(1, Math.floor((this.#size - before) / this.#growth))
   }
 }

@@ -33,11 +33,11 @@ import { errorCodeOf, toMailError } from './sqlite-error.js'
  * @property {boolean} [isBlocking] - true for threads and the CLI, which may wait inside a statement and
  *   checkpoint at commit; default false: a taken lock answers BUSY at once, and somebody else checkpoints
  * @property {import('./temp-store.js').TempStore} [tempStore] - default memory
- * @property {string} [tempFolder] - where `disk` is
+ * @property {string} [tempFolder] - for the temporary store `disk`
  * @property {'ON' | 'FAST'} [secureDelete] - default ON
  * @property {number} [cacheBytes] - default 2 MiB
- * @property {boolean} [mayEndEarly] - for a salvage: reads a file whose end is missing as far as it goes; default: it is
- *   damaged as a whole
+ * @property {boolean} [mayEndEarly] - for a salvage: reads a file whose end is missing as far as it goes; default false: such a
+ *   file is damaged as a whole
  */
 
 /**
@@ -99,7 +99,7 @@ function openWith(path, { isReadOnly, isNew, timeoutMs }, setup) {
     setup(db)
     return db
   } catch (error) {
-    // Before the close, which frees a descriptor: afterwards nobody could tell that none had been left.
+    // Mapped before the close, which frees a descriptor: afterwards nobody could tell that none had been left.
     const mapped = isFolderGone(error, path) ? folderGone(error) : toMailError(error, dirname(path))
     db?.close()
     throw mapped
@@ -133,7 +133,8 @@ const mayMoveGarbage = (cipher) => cipher === 'aes256cbc'
 function openWithCipher(options, cipher) {
   const { path, key, isNew = false, isReadOnly = false, isBlocking = false } = options
   const timeoutMs = isBlocking ? BUSY_TIMEOUT_MS : 0
-  // Left by a crash of the machine, or a copy onto a full disk. SQLite would make a new database of it, in its own layout.
+  // A crash of the machine, or a copy onto a full disk, may leave an empty file. SQLite would make a new database of it, in its
+  // own layout.
   if (!isNew && sizeOf(path) === 0) throw new MailError('ACCOUNT_DAMAGED', { detail: 'empty file' })
   if (mayMoveGarbage(cipher) && !isNew && !isReadOnly)
     openWithCipher({ ...options, isReadOnly: true }, cipher).close()
@@ -169,7 +170,7 @@ function allowMissingEnd(db) {
 }
 
 /**
- * The first read is where a wrong key shows.
+ * Reads for the first time, which is where a wrong key shows.
  *
  * @param {DatabaseHandle} db
  */
@@ -183,7 +184,7 @@ function verifyWithKey(db) {
   }
 }
 
-/** In this order: the first is what files here are made with, the last what an unfinished conversion may have left. */
+/** Tried in this order: the first is the default, the last one that an unfinished conversion may have left. */
 const CIPHERS = /** @type {const} */ (['chacha20', 'aes256cbc', 'aegis-256'])
 
 /**

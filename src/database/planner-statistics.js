@@ -1,6 +1,6 @@
 /**
- * What SQLite's query planner knows of the sizes of tables. It must not know the small ones: a table without statistics counts
- * as large, and that is what our statements are written for. Told that a table has one row, the planner reads all of it instead
+ * Statistics of table sizes for SQLite's query planner. Small tables must have none: a table without statistics counts as large,
+ * and that is what our statements are written for. Told that a table has one row, the planner reads all of it instead
  * of looking a row up, and does so for as long as the file is open, however much the table grows: in a mailbox that grew from
  * one message to 10,000, a page of a list took 88 ms instead of 1 (measured).
  */
@@ -8,7 +8,7 @@ import { prepared } from './statement.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
 
-/** From so many rows on, and any more, the planner looks rows up wherever it can (tried with all statements). */
+/** In tables of at least so many rows the planner looks rows up wherever it can (tried with all statements). */
 const MANY_ROWS = 1000
 
 /** 0x10002: all tables, those that were never analysed too; 1: say what would be done, and do nothing. */
@@ -32,7 +32,7 @@ function isOfLargeTable(db, command) {
 }
 
 /**
- * Those that were small when an earlier version looked at them.
+ * Removes the statistics that an earlier version made of small tables.
  *
  * @param {Database} db
  */

@@ -6,10 +6,10 @@ import { memoryOfHost } from '../support/host-memory.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
 
-/** Below this a FETCH reads the same inner pages of its b-trees again and again, bytes. */
+/** No file gets fewer bytes: with less, a FETCH reads the same inner pages of its b-trees again and again. */
 const MIN_SHARE_BYTES = 256 * 1024
 
-/** Of the machine's memory that page caches may take, whatever is set: a small one has other uses for it. */
+/** Page caches take at most this part of the machine's memory, whatever is set: a small machine has other uses for it. */
 const HOST_PART = 1 / 8
 
 /**
@@ -21,16 +21,16 @@ export function cacheBudget(setBytes, hostBytes = memoryOfHost()) {
   return Math.min(setBytes, Math.floor(hostBytes * HOST_PART))
 }
 
-/** Messages read of an open file, from which on whoever reads them is likely to read some again. */
+/** After so many messages read of an open file, whoever reads them is likely to read some again. */
 const MANY_READS = 1000
 
-/** A file that nobody has used for so long rests, milliseconds. */
+/** A file that nobody has used for so many ms rests. */
 const RESTING_MS = 10_000
 
-/** What one that rests keeps where room is scarce, bytes: the schema, and what it begins with when it is used again. */
+/** A resting file keeps so many bytes where room is scarce: for the schema, and the first pages of its next use. */
 const RESTING_BYTES = 128 * 1024
 
-/** Where room is scarce, it is looked this often which files rest, milliseconds. */
+/** Where room is scarce, it is looked once in so many ms which files rest. */
 const LOOK_MS = 5000
 
 /**
@@ -46,7 +46,7 @@ const LOOK_MS = 5000
 
 /**
  * Shares out one budget among the open files. Most of them belong to somebody whose mail program waits for mail: where there
- * is not enough for all, what those do not use is for those who are at work.
+ * is not enough for all, files in use get the room of files at rest.
  */
 export class CachePool {
   #totalBytes
@@ -94,7 +94,7 @@ export class CachePool {
   }
 
   /**
-   * What is written fills a cache as well, and is seldom read soon: only who reads gets more room.
+   * Counts messages that were read. Written pages fill a cache as well, but are seldom read soon: only readers get more room.
    *
    * @param {Database} db - it need not be here
    * @param {number} count - messages that were read of it
@@ -109,7 +109,7 @@ export class CachePool {
     this.#share()
   }
 
-  /** Where room is scarce: takes from those that rest, and gives to those that no longer do. */
+  /** Where room is scarce: takes room from files that rest, and gives it to files that no longer do. */
   look() {
     for (const member of this.#members.values()) member.isResting = member.idleMs() >= RESTING_MS
     this.#share()
@@ -179,7 +179,7 @@ function grant(member, bytes) {
   try {
     setCache(member, bytes)
   } catch {
-    // One that is damaged is no reason to refuse another. Whoever uses it next meets the trouble where it can be told.
+    // A damaged file is no reason to refuse another. Whoever uses it next meets the error where it can be told.
   }
 }
 

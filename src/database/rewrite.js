@@ -19,12 +19,12 @@ import { toMailError } from './sqlite-error.js'
  * @typedef {{ cipher: Cipher, key: Uint8Array }} Encryption
  */
 
-/** Beside the file: what a crash leaves of it is removed at the next try. */
+/** The copy lies beside the file, with this suffix; one that a crash has left is removed at the next try. */
 const COPY_SUFFIX = '.next'
 
 /**
- * Takes the room of a second file. Where the ciphers differ in what they keep on each page, memory grows by the file's
- * size as well: SQLite then makes the file anew in its temporary storage, which must not be on the disk.
+ * Takes the room of a second file. Where the ciphers reserve different numbers of bytes on each page, memory grows by the
+ * file's size as well: SQLite then makes the file anew in its temporary storage, which must not be on the disk.
  *
  * @param {string} path - of the database, which nobody has open: the caller holds mail.lock exclusively
  * @param {{ from: { cipher: Cipher | null, key: Uint8Array }, to: { cipher?: Cipher, key: Uint8Array } }} change - the
@@ -51,7 +51,7 @@ export async function rewriteDatabase(path, { from, to }) {
 
 /**
  * Writes the file anew without its free pages (VACUUM INTO: encrypted as the file is, in about 63 MB of memory whatever
- * its size). Takes the room of what is in the file.
+ * its size). Takes the room of the file's pages in use.
  *
  * @param {string} path - of the database, which nobody has open: the caller holds mail.lock exclusively
  * @param {{ cipher: Cipher | null, key: Uint8Array }} encryption
@@ -104,7 +104,7 @@ function countRows(db) {
 }
 
 /**
- * Brings the copy into the shape of the file, and checks that nothing is missing.
+ * Gives the copy the journal mode of the file, and checks that nothing is missing.
  *
  * @param {string} copy
  * @param {Encryption} encryption
@@ -115,7 +115,7 @@ function checkCopy(copy, { cipher, key }, counts) {
   const db = new Database(copy, { fileMustExist: true })
   try {
     applyKey(db, cipher, key)
-    // A copy is made without the log that the file works with.
+    // VACUUM INTO makes the copy without WAL mode.
     db.pragma('journal_mode = WAL')
     verifyFile(db)
     const isSound = db.pragma('quick_check(1)', { simple: true }) === 'ok'
@@ -133,7 +133,8 @@ function checkCopy(copy, { cipher, key }, counts) {
  */
 async function takePlace(copy, path) {
   await syncFile(copy)
-  // Else a crash might keep the rename and bring back the old file's log, removed before, which would spoil the new file.
+  // Without this sync a crash might keep the rename and bring back the old file's log, removed before, which would spoil the new
+  // file.
   await syncFolder(dirname(path))
   await rename(copy, path)
   await syncFolder(dirname(path))

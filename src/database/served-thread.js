@@ -1,5 +1,5 @@
 /**
- * A thread that stays and takes one job after the other from all mailboxes of the process. It begins with the first job.
+ * A thread that stays and takes one job after the other from all mailboxes of the process. It is started for the first job.
  */
 import { MailError } from '../errors.js'
 import { endThread, startThread } from './endable-thread.js'
@@ -30,7 +30,7 @@ export class ServedThread {
     this.#module = module
   }
 
-  /** @returns {boolean} whether there is a thread: without one it holds nothing */
+  /** @returns {boolean} whether there is a thread: without one nothing is held */
   get isRunning() {
     return this.#worker !== null
   }
@@ -38,12 +38,12 @@ export class ServedThread {
   /**
    * @param {Job} job
    * @returns {Promise<Result>}
-   * @throws {MailError} what it failed with; SHUTTING_DOWN when the thread was ended
+   * @throws {MailError} what the job failed with; SHUTTING_DOWN when the thread was ended
    */
   run(job) {
     if (this.#isClosed) return Promise.reject(new MailError('SHUTTING_DOWN'))
     return new Promise((resolve, reject) => {
-      // Where none can be started, nobody waits for its answer.
+      // Started before the job is noted: where no thread can be started, nobody must wait for an answer.
       this.#worker ??= this.#start()
       const id = ++this.#lastId
       this.#waiting.set(id, { resolve, reject })
@@ -79,7 +79,7 @@ export class ServedThread {
    * @param {Error} error
    */
   #end(worker, error) {
-    // One that has died of an error exits a moment later, when there may be another.
+    // A thread that has died of an error exits a moment later, when there may be another one.
     if (this.#worker !== worker) return
     this.#worker = null
     for (const { reject } of this.#waiting.values()) reject(error)

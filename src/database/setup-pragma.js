@@ -1,7 +1,7 @@
 /**
  * Every setting of a connection, in the one order that works, each with unit and reason.
  *
- * What belongs to the file (page_size, auto_vacuum, encoding, journal_mode) is set when the file is new and only
+ * Settings of the file (page_size, auto_vacuum, encoding, journal_mode) are made when the file is new and only
  * verified afterwards: setting auto_vacuum again at open writes a WAL frame, bumps data_version for everybody
  * else and answers BUSY while another process writes (measured).
  */
@@ -35,19 +35,19 @@ export const pageSizeFor = (cipher) => (cipher === 'aegis-256' ? 8192 : 4096)
 /** auto_vacuum: 2 is INCREMENTAL. FULL makes deletes 2 to 3.5 times dearer, NONE never gives space back. */
 const AUTO_VACUUM_INCREMENTAL = 2
 
-/** Tries to switch to WAL, where several processes make a file at once: each of the others is in the way once. */
+/** At most so many tries to switch to WAL, where several processes make a file at once: each of the others is in the way once. */
 const MAX_WAL_TRIES = 10
 
-/** How long a blocking connection (CLI, threads) waits for a lock, milliseconds. */
+/** A blocking connection (CLI, threads) waits at most so many ms for a lock. */
 export const BUSY_TIMEOUT_MS = 30_000
 
-/** Pages in the WAL before a connection checkpoints at its own commit; 1000 pages are about 4 MB. */
+/** With so many pages in the WAL a connection checkpoints at its own commit; 1000 pages are about 4 MB. */
 const WAL_AUTOCHECKPOINT_PAGES = 1000
 
-/** A WAL that has grown beyond this (a long reader, a large import) is cut back at its next restart, bytes. */
+/** A WAL that has grown beyond so many bytes (a long reader, a large import) is cut back at its next restart. */
 const JOURNAL_SIZE_LIMIT_BYTES = 16 * 1024 * 1024
 
-/** Rows that ANALYZE looks at per index: bounds `optimize` to milliseconds, whatever the size of the file. */
+/** ANALYZE looks at most at so many rows per index: `optimize` takes milliseconds, whatever the size of the file. */
 const ANALYSIS_LIMIT_ROWS = 400
 
 /** Default page cache of one connection, bytes. An idle mailbox never fills it; see pool.js for the budget. */
@@ -117,7 +117,7 @@ function verify(db, name, expected) {
 }
 
 /**
- * What is fixed when the file is made. The order matters: auto_vacuum set after journal_mode=WAL silently
+ * Makes the settings that stay with the file. The order matters: auto_vacuum set after journal_mode=WAL silently
  * stays NONE (measured), because WAL writes the first page.
  *
  * @param {Database} db - with its key, empty
@@ -133,8 +133,8 @@ export function setupNewFile(db, pageSizeBytes) {
 }
 
 /**
- * Where another process makes the same file at this moment, SQLite does not wait for it in this one statement, whatever
- * the busy timeout (measured).
+ * Switches to WAL mode. While another process makes the same file, SQLite does not wait for it in this one statement,
+ * whatever the busy timeout (measured).
  *
  * @param {Database} db
  */
@@ -146,7 +146,7 @@ function switchToWal(db) {
     } catch (error) {
       if (!isBusy(error) || tries === MAX_WAL_TRIES) throw error
     }
-    // It does wait here.
+    // SQLite does wait in this statement.
     db.exec('BEGIN IMMEDIATE')
     db.exec('ROLLBACK')
   }
@@ -167,7 +167,7 @@ function switchToWal(db) {
  */
 
 /**
- * What belongs to the connection, after the file's own settings are in place.
+ * Makes the settings of the connection, after the file's own are in place.
  *
  * @param {Database} db
  * @param {PragmaOptions} options
@@ -200,8 +200,8 @@ export function setupConnection(db, options) {
 }
 
 /**
- * The folder is one for the whole process, and must not change while a statement uses it: set at the first open, it
- * is left alone afterwards.
+ * SQLite has one temporary folder for the whole process, which must not change while a statement uses it: it is set at the
+ * first open, and left alone afterwards.
  *
  * @param {Database} db
  * @param {string} folder
@@ -212,7 +212,7 @@ function setTempFolder(db, folder) {
 }
 
 /**
- * Checks that an old file is as this program makes them.
+ * Checks that an existing file has the settings that this program makes.
  *
  * @param {Database} db
  * @throws {MailError} SCHEMA_MISMATCH

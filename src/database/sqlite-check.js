@@ -1,5 +1,5 @@
 /**
- * SQLite's own checks of a file, which need nothing of what else is known about mail. Synchronous: for a thread.
+ * SQLite's own checks of a file, which know nothing about mail. Synchronous: for a thread.
  */
 import { isMailError } from '../errors.js'
 import { errorCodeOf, toMailError } from './sqlite-error.js'
@@ -7,11 +7,11 @@ import { prepared } from './statement.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
 
-/** Problems that are listed; a damaged file may have thousands. */
+/** At most so many problems are listed; a damaged file may have thousands. */
 export const MAX_PROBLEMS = 100
 
 /**
- * Damage that stops one check is a finding like others, and the next check is made all the same.
+ * Runs a check. Damage that stops it is a finding like others, so that the next check is made all the same.
  *
  * @param {string} what - the check
  * @param {() => string[]} check

@@ -1,5 +1,5 @@
 /**
- * What SQLite and the file system report, as this program's own codes. The one place that knows SQLITE_… names.
+ * Maps errors of SQLite and the file system to this program's own codes. The one place that knows SQLITE_… names.
  */
 import { accessSync, closeSync, constants, openSync, readdirSync } from 'node:fs'
 import { devNull } from 'node:os'
@@ -32,20 +32,20 @@ const CODE_BY_PREFIX = /** @type {ReadonlyArray<readonly [string, ErrorCode]>} *
   ['SQLITE_READONLY', 'READ_ONLY'],
   ['ENOSPC', 'DISK_FULL'],
   ['EDQUOT', 'DISK_FULL'],
-  // Most likely a permission that a copy by root has left.
+  // Most likely the file is root's, after a copy that root has made.
   ['EACCES', 'FILE_REFUSED'],
   ['EPERM', 'FILE_REFUSED'],
-  // With descriptors left, a disk that takes files, and files that may be opened, it is the file itself that is gone, or
-  // something else in its place.
+  // Where descriptors are left, the disk takes files, and the files may be opened, the file itself is gone, or something else is
+  // in its place.
   ['SQLITE_CANTOPEN', 'ACCOUNT_DAMAGED'],
-  // A thread, which needs descriptors of its own.
+  // A thread could not start: it needs descriptors of its own.
   ['ERR_WORKER_INIT_FAILED', 'OVERLOADED'],
   ['EMFILE', 'OVERLOADED'],
   ['ENFILE', 'OVERLOADED']
 ])
 
 /**
- * Node's own SQLite gives numbers, of which the last byte is the primary code.
+ * Node's own SQLite gives numbers instead of names; their last byte is the primary code.
  *
  * @type {ReadonlyMap<unknown, string>}
  */
@@ -105,7 +105,7 @@ function openFailure(error, folder) {
 }
 
 /**
- * SQLite has the same code for a file that the system does not let this user have, and does not say which one it was.
+ * SQLite has the same code for a file that this user may not open, and does not say which file it was.
  *
  * @param {unknown} error
  * @param {string | undefined} folder
@@ -137,8 +137,8 @@ function detailOf(code, error) {
 }
 
 /**
- * A thread that has no descriptor left while it loads its modules says that of a package.json, with the code of one that
- * holds no JSON; why it could not be read stands in the message alone.
+ * A thread that has no descriptor left while it loads its modules reports an invalid package.json; that the file could not be
+ * opened, and why, stands in the message alone.
  *
  * @param {unknown} error
  * @returns {string | null}
@@ -149,10 +149,10 @@ function loadFailure(error) {
 }
 
 /**
- * What a thread ends by loses its class on the way here.
+ * An error that ends a thread loses its class on the way here.
  *
  * @param {unknown} error
- * @returns {MailError | null} what it was there; null: none of ours
+ * @returns {MailError | null} the MailError that it was in the thread; null where it was none
  */
 function fromDeadThread(error) {
   if (!(error instanceof Error) || error.name !== 'MailError') return null
@@ -161,8 +161,8 @@ function fromDeadThread(error) {
 }
 
 /**
- * Turns an error of SQLite or of the file system into a MailError. Anything that the table does not know
- * comes back as it is: it is a fault of the program, and hiding it behind a code would hide the fault.
+ * Turns an error of SQLite or of the file system into a MailError. An error that the table does not know
+ * comes back as it is: it is a fault of the program, and a code would hide the fault.
  *
  * @param {unknown} error
  * @param {string} [folder] - of the database, where that was being opened: then a disk that takes nothing, and a file that may

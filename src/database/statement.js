@@ -29,7 +29,7 @@ const noStatements = () => ({ object: new Map(), array: new Map(), value: new Ma
 export function prepared(db, sql, shape = 'object') {
   let cache = caches.get(db)
   if (!cache) caches.set(db, (cache = noStatements()))
-  // By the text itself, whose hash is known: a key put together here would be hashed anew at each use.
+  // The text itself is the key: its hash is known, while a key put together here would be hashed anew at each use.
   let statement = cache[shape].get(sql)
   if (!statement) {
     statement = db.prepare(sql)

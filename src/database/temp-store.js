@@ -12,10 +12,10 @@ import { readSystemText } from '../support/system-text.js'
  * @typedef {'disk' | 'memory'} TempStore - as it is decided
  */
 
-/** LUKS, plain dm-crypt, TrueCrypt: device-mapper's uuid of each begins so. */
+/** Device-mapper's uuid of LUKS, plain dm-crypt and TrueCrypt begins so. */
 const ENCRYPTED_UUID = /^CRYPT-/
 
-/** How deep devices may be stacked (LVM on LUKS on RAID is 3) before the search gives up. */
+/** At most so many stacked devices are searched (LVM on LUKS on RAID is 3). */
 const MAX_DEVICE_DEPTH = 8
 
 /**

@@ -11,20 +11,20 @@ import { fromThreadFailure, THREAD_LIMITS } from './thread.js'
 /** @typedef {import('./thread.js').ThreadMessage} ThreadMessage */
 
 /**
- * How long a thread waits for its next job by default, milliseconds. The index waits for pauses of ten seconds, so that users
- * at work have one job for it in as long. Where each had a new thread, which loads its modules and has all of its code
- * compiled anew, that took a quarter of the processor time of everything in the background (measured with nine users at
- * work). It holds some 40 MB meanwhile.
+ * A thread waits for its next job for so many ms by default. The index waits for pauses of ten seconds, so that each user at work
+ * has one job for it in as long. When each job had a new thread, which loads its modules and has all of its code compiled anew,
+ * that took a quarter of the processor time of everything in the background (measured with nine users at work). A waiting thread
+ * holds some 40 MB.
  */
 const IDLE_MS = 30_000
 
-/** Threads that wait for a job, at most: two mailboxes are indexed at once while another is swept. */
+/** At most so many threads wait for a job: two mailboxes are indexed at once while another is swept. */
 const MAX_IDLE = 3
 
 /**
  * @typedef {object} Job
  * @property {unknown} data - what the thread gets
- * @property {AbortSignal} [signal] - ends the thread, in which SQLite rolls back what it had begun, or the waiting for one
+ * @property {AbortSignal} [signal] - ends the wait for a thread, or the thread, whose open transaction SQLite rolls back
  * @property {(value: unknown) => void} [onProgress]
  */
 
@@ -59,7 +59,7 @@ class PooledThread {
   }
 }
 
-/** Each job has a thread that has no other meanwhile. */
+/** Gives each job a thread of its own while it runs. */
 export class ThreadPool {
   #turns
   #module
@@ -88,7 +88,7 @@ export class ThreadPool {
     this.#keptThreads = keptThreads
   }
 
-  /** Starts what is kept, so that the first job does not wait for it. */
+  /** Starts the threads that are kept, so that the first jobs do not wait for them. */
   prepare() {
     for (let missing = this.#keptThreads - this.#idle.length; missing > 0; missing--)
       this.#giveBack(new PooledThread(this.#module, this.#workerData))
@@ -102,7 +102,7 @@ export class ThreadPool {
   /**
    * @param {Job} job
    * @returns {Promise<unknown>} the value of its `done` message
-   * @throws {MailError} what it failed with; SHUTTING_DOWN when it was ended
+   * @throws {MailError} what the job failed with; SHUTTING_DOWN when it was ended
    */
   async run(job) {
     const { signal } = job
@@ -140,7 +140,7 @@ export class ThreadPool {
       const onMessage = (/** @type {ThreadMessage} */ message) => {
         if (message.kind === 'progress') return onProgress?.(message.value)
         last = message
-        // Of one that ends, it is the exit that is waited for.
+        // A thread that ends is waited for until its exit.
         if (thread.isEnding) return
         settle()
         this.#giveBack(thread)
@@ -168,13 +168,13 @@ export class ThreadPool {
 
   /** @param {PooledThread} thread */
   #giveBack(thread) {
-    // One that has died while it waited is not one of those that are kept.
+    // A thread that has died while it waited must not be kept.
     this.#idle = this.#idle.filter(({ isEnding }) => !isEnding)
     if (this.#idle.length >= MAX_IDLE) {
       thread.end()
       return
     }
-    // One that waits keeps no process alive.
+    // A thread that waits keeps no process alive.
     thread.worker.unref()
     thread.idleTimer = setTimeout(() => {
       const at = this.#idle.indexOf(thread)

@@ -35,8 +35,8 @@ export function toThreadFailure(error) {
 }
 
 /**
- * A thread's heap is one more in the process. One that decodes large mail makes much garbage, and its young
- * generation would grow by tens of megabytes for it; with this limit it is collected earlier instead.
+ * Each thread has a heap of its own. A thread that decodes large mail makes much garbage, and its young
+ * generation would grow by tens of megabytes; with this limit the garbage is collected earlier instead.
  */
 export const THREAD_LIMITS = Object.freeze({ maxYoungGenerationSizeMb: 6 })
 
@@ -47,7 +47,7 @@ export const THREAD_LIMITS = Object.freeze({ maxYoungGenerationSizeMb: 6 })
  * @param {object} options
  * @param {unknown} options.data - its `workerData`
  * @returns {Promise<unknown>} the value of its `done` message
- * @throws {MailError} what it failed with
+ * @throws {MailError} what the thread failed with
  */
 export function runThread(module, { data }) {
   return new Promise((resolve, reject) => {

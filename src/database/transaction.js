@@ -11,7 +11,7 @@ import { prepared } from './statement.js'
  * @typedef {{ begin: import('better-sqlite3-multiple-ciphers').Statement, commit: import('better-sqlite3-multiple-ciphers').Statement, rollback: import('better-sqlite3-multiple-ciphers').Statement }} Frame
  */
 
-/** Pauses between tries at a taken lock, milliseconds: most locks are held for one small transaction. */
+/** Pauses between tries at a taken lock, ms: most locks are held for one small transaction. */
 const BACKOFF_MS = [0, 1, 2, 5, 10, 15, 20, 25, 50, 100]
 
 /** @type {WeakMap<Database, Frame>} */
@@ -60,7 +60,7 @@ export function runTransaction(db, work) {
 }
 
 /**
- * Runs `work` on the state of one moment, whatever others write meanwhile. As long as it takes, the `-wal` cannot begin anew.
+ * Runs `work` on the state of one moment, whatever others write meanwhile. While it runs, the `-wal` cannot begin anew.
  *
  * @template T
  * @param {Database} db - in no transaction
@@ -83,7 +83,7 @@ export function beginSnapshot(db) {
 
 /** @param {Database} db - in a snapshot */
 export function endSnapshot(db) {
-  // What a failing disk has ended is over already.
+  // A failing disk may have ended the transaction already.
   if (db.inTransaction) prepared(db, 'COMMIT').run()
 }
 

@@ -5,19 +5,19 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** While somebody else writes, a thread waits for a pause this long, milliseconds … */
+/** While somebody else writes, a thread waits for a pause of so many ms … */
 const QUIET_MS = 15
 
-/** … but not longer than this: of mail that never ends something must be indexed, too. */
+/** … but for at most so many ms: mail that never stops coming must be indexed, too. */
 const MAX_WAIT_MS = 300
 
-/** Places in the shared numbers: writes so far, and those that the lock was not free for. */
+/** Places in the shared numbers: how many writes have begun, and how many wait for the lock. */
 const BEGUN = 0
 const WAITING = 1
 
-/** Of an open file: what its threads see of its own connection's writes. */
+/** Tells the threads of an open file when its own connection writes. */
 export class Writers {
-  /** For the threads. */
+  /** The shared numbers, for the threads. */
   shared = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)
   #numbers = new Int32Array(this.shared)
 
@@ -49,7 +49,7 @@ export class Writers {
 }
 
 /**
- * For a thread, before each of its transactions.
+ * Waits until writers had their turn: to be called by a thread before each of its transactions.
  *
  * @param {SharedArrayBuffer} shared - of `Writers`
  * @returns {Promise<void>} when it is its turn
@@ -58,7 +58,7 @@ export async function letWritersGo(shared) {
   const numbers = new Int32Array(shared)
   for (let waitedMs = 0; waitedMs < MAX_WAIT_MS; waitedMs += QUIET_MS) {
     const before = Atomics.load(numbers, BEGUN)
-    // A first look costs nothing when nobody writes: the count has not moved since the transaction before.
+    // The first sleep is short: when nobody writes, the count has not moved since the transaction before.
     await sleep(waitedMs === 0 ? 1 : QUIET_MS)
     if (Atomics.load(numbers, WAITING) === 0 && Atomics.load(numbers, BEGUN) === before) return
   }
