@@ -1,6 +1,6 @@
 /**
- * The header of an age file (age-encryption.org/v1, "Header"), read and written to the letter: what
- * is not the one canonical form is refused.
+ * The header of an age file (age-encryption.org/v1, "Header"), read and written to the letter: any
+ * form but the canonical one is refused.
  *
  *     age-encryption.org/v1 LF
  *     -> TYPE ARGUMENT… LF                       a stanza: the file key, wrapped for one recipient
@@ -18,8 +18,8 @@ export const FILE_KEY_BYTES = 16
 export const PAYLOAD_NONCE_BYTES = 16
 
 /**
- * Longest header that is read. Ours is 1.7 KB; 32 hybrid recipients fit, and a file that never ends
- * its header costs no more memory than that.
+ * At most so many bytes of header are read. Ours is 1.7 KB; 32 hybrid recipients fit, and a file that
+ * never ends its header costs no more memory than this.
  */
 export const MAX_HEADER_BYTES = 64 * 1024
 
@@ -63,7 +63,7 @@ export function writeHeader(stanzas, fileKey) {
 /**
  * @param {Buffer} bytes - the beginning of a file
  * @returns {Header | null} null where the header is not complete yet
- * @throws {MailError} UNSEAL_FAILED where it cannot become a header any more
+ * @throws {MailError} UNSEAL_FAILED where the bytes cannot be the beginning of a header
  */
 export function parseHeader(bytes) {
   const lines = new Lines(bytes)

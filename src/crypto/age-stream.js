@@ -42,7 +42,7 @@ class ChunkCounter {
   }
 }
 
-/** Most messages are much smaller than a chunk, bytes. */
+/** Room for a chunk begins with so many bytes: most messages are much smaller than a chunk. */
 const FIRST_ROOM_BYTES = 8 * 1024
 
 /** Collects bytes into chunks of one size, and hands a full one on only when more bytes follow it. */
@@ -56,7 +56,7 @@ class ChunkBuffer {
     this.#size = size
   }
 
-  /** @returns {Buffer} what is collected, a view valid until the next `fill` */
+  /** @returns {Buffer} the collected bytes, a view valid until the next `fill` */
   get collected() {
     return this.#bytes.subarray(0, this.#used)
   }
@@ -110,7 +110,7 @@ export class StreamSealer {
 
   /**
    * @param {Buffer} plaintext
-   * @returns {Buffer[]} what is ready to be written
+   * @returns {Buffer[]} ciphertext that is ready to be written, possibly none
    */
   push(plaintext) {
     /** @type {Buffer[]} */
@@ -215,7 +215,7 @@ export class StreamOpener {
 /**
  * @param {KeyObject | null} key
  * @returns {KeyObject}
- * @throws {MailError} KEY_UNAVAILABLE once it has been let go
+ * @throws {MailError} KEY_UNAVAILABLE once the key has been let go
  */
 function held(key) {
   if (key === null) throw new MailError('KEY_UNAVAILABLE')

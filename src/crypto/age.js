@@ -9,9 +9,9 @@
  *     file key (16 random bytes) ◄── HPKE, hybrid KEM ── recipient `age1pq1…`
  *
  * Everything is synchronous and streams: both directions hold one chunk. Keys and plaintext lie in
- * memory of their own and are zeroed; what node:crypto holds in KeyObjects, OpenSSL clears when they
- * are collected, so that none outlives the call that needs it. Nothing makes a JavaScript string of a secret,
- * which could not be cleared.
+ * memory of their own and are zeroed; keys in KeyObjects of node:crypto are cleared by OpenSSL when the
+ * objects are collected, so that none is kept for longer than the call that needs it. Nothing makes a JavaScript
+ * string of a secret, which could not be cleared.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -85,7 +85,7 @@ function recipientFromPublicKey(publicKey) {
 /**
  * @param {string} recipient
  * @param {Buffer} publicKey
- * @returns {boolean} whether it spells that key: one of the two may have been damaged where both are kept
+ * @returns {boolean} whether the recipient spells that key: where both are kept, one of the two may have been damaged
  */
 export const isRecipientOf = (recipient, publicKey) =>
   isBech32Of(recipient, RECIPIENT_PREFIX, publicKey)
@@ -108,13 +108,14 @@ export class SealIdentity {
 
   /**
    * @param {Stanza[]} stanzas
-   * @returns {Buffer | null} the file key, the caller's to zero; null where none is for this identity
+   * @returns {Buffer | null} the file key, the caller's to zero; null where no stanza is for this identity
    * @throws {MailError} UNSEAL_FAILED where a stanza of our type is malformed, KEY_UNAVAILABLE after `destroy`
    */
   unwrapFileKey(stanzas) {
     if (this.#seed.isDisposed) throw new MailError('KEY_UNAVAILABLE')
-    // Expanded for this one file: an object that is kept while other commands have their turns may survive two collections of
-    // young objects, and is then cleared at the next full one, maybe hours later. It costs as much as opening a short message.
+    // Expanded for this one file: a KeyObject that is kept while other commands have their turns may survive two collections of
+    // young objects, and is then cleared at the next full one, maybe hours later. To expand costs as much as to open a short
+    // message.
     const key = expandSeed(this.#seed.bytes)
     for (const { args, body } of stanzas) {
       if (args[0] !== STANZA_TYPE) continue
@@ -137,12 +138,12 @@ export class SealIdentity {
   }
 }
 
-/** Public keys that are kept ready: some 10 kB each. */
+/** At most so many public keys are kept ready, of some 10 kB each. */
 const RECIPIENTS_KEPT = 500
 
 /**
- * By their bytes, those used last at the end. To make one ready is a quarter of what it takes to seal a short message, and
- * mail comes in bursts for the same people.
+ * Public keys by their bytes, those used last at the end. To make one ready is a quarter of what it takes to seal a short
+ * message, and mail comes in bursts for the same people.
  *
  * @type {Map<string, HybridPublicKey>}
  */
@@ -151,7 +152,7 @@ const recipients = new Map()
 /**
  * @param {Buffer} publicKey
  * @returns {HybridPublicKey}
- * @throws {Error} where it is not a public key
+ * @throws {Error} where the bytes are not a public key
  */
 function recipientOf(publicKey) {
   const bytes = publicKey.toString('latin1')
@@ -173,7 +174,7 @@ export class Sealer {
 
   /**
    * @param {Buffer} publicKey - 1,216 bytes
-   * @throws {MailError} SEAL_FAILED where it is not a public key
+   * @throws {MailError} SEAL_FAILED where the bytes are not a public key
    */
   constructor(publicKey) {
     try {

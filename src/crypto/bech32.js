@@ -8,7 +8,7 @@
 const ALPHABET = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l'
 const GENERATOR = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3]
 
-/** What is XORed into the checksum for the five bits shifted out, ready-made: a public key takes 1,946 steps, at each login. */
+/** For each value of the five bits shifted out, what is XORed into the checksum: a public key takes 1,946 steps, at each login. */
 const REMAINDERS = Int32Array.from({ length: 32 }, (_, top) =>
   GENERATOR.reduce((sum, value, bit) => ((top >>> bit) & 1 ? sum ^ value : sum), 0)
 )
@@ -28,7 +28,7 @@ export function encodeBech32(prefix, bytes) {
 }
 
 /**
- * As `encodeBech32(prefix, bytes) === text`, in a twentieth of its time.
+ * Gives the same as `encodeBech32(prefix, bytes) === text`, in a twentieth of the time.
  *
  * @param {string} text
  * @param {string} prefix - in lower case

@@ -4,7 +4,7 @@
  *   llapp-k3v9m2x-8q0zt4n-wd61yhr-c5jp7ge
  *   └kind └─ 28 symbols of 5 bits = 140 random bits, Crockford's base 32
  *
- * The shape alone says what a string is, before any account is looked up. People retype codes, so case,
+ * The shape alone says whether a text is a code, and of which kind, before any account is looked up. People retype codes, so case,
  * blanks and hyphens do not matter, and i, l and o are read as the digits that they look like.
  */
 import { randomFillSync } from 'node:crypto'
@@ -69,7 +69,7 @@ export function recognizeCode(typed) {
   for (let index = 0; index < typed.length && isCode; index++) {
     const byte = /** @type {number} */ (typed[index])
     if (byte === HYPHEN || byte === SPACE) continue
-    // The prefix is letters as they stand; i, l and o have a second reading only among the symbols.
+    // The prefix is read as letters; i, l and o are read as digits only among the symbols.
     const symbol = count < PREFIX_BYTES ? byte | 0x20 : /** @type {number} */ (CANONICAL[byte])
     isCode = symbol !== 0 && count < symbols.length
     if (isCode) symbols.bytes[count++] = symbol

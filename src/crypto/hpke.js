@@ -12,7 +12,7 @@ const KDF_HKDF_SHA256 = 0x0001
 const AEAD_CHACHA20_POLY1305 = 0x0003
 const KEY_BYTES = 32
 const NONCE_BYTES = 12
-/** Bytes that sealing adds. */
+/** Sealing adds so many bytes. */
 export const TAG_BYTES = 16
 
 const VERSION = Buffer.from('HPKE-v1', 'latin1')
@@ -53,7 +53,7 @@ export class HpkeSuite {
   /**
    * @param {Buffer} sharedSecret - zeroed here
    * @param {Buffer} sealed - ciphertext and tag
-   * @returns {Buffer | null} the plaintext, the caller's to zero; null where it does not authenticate
+   * @returns {Buffer | null} the plaintext, the caller's to zero; null where the ciphertext does not authenticate
    */
   open(sharedSecret, sealed) {
     const { key, nonce } = this.#schedule(sharedSecret)

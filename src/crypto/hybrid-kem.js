@@ -43,8 +43,8 @@ const X25519_PUBLIC_DER = Buffer.from('302a300506032b656e032100', 'hex')
 const X25519_PRIVATE_DER = Buffer.from('302e020100300506032b656e04220420', 'hex')
 
 /**
- * To be dropped within the same turn of the event loop: OpenSSL clears its copies only when these objects are collected, and
- * objects that were kept for a while are collected late.
+ * A key pair must be dropped within the same turn of the event loop: OpenSSL clears its copies only when these objects are
+ * collected, and objects that were kept for a while are collected late.
  *
  * @typedef {{ mlkem: KeyObject, x25519: KeyObject }} HybridKeyPair
  */
@@ -75,7 +75,7 @@ export function publicKeyOf(seed) {
   return ownBytes(rawPublic(mlkem), rawPublic(x25519))
 }
 
-/** The recipient's side: it can put a new shared secret under the public key, and nothing else. */
+/** A recipient's public key, which can encapsulate new shared secrets, and nothing else. */
 export class HybridPublicKey {
   #mlkem
   #x25519
@@ -83,7 +83,7 @@ export class HybridPublicKey {
 
   /**
    * @param {Buffer} bytes - PUBLIC_KEY_BYTES
-   * @throws {Error} where they are not a public key
+   * @throws {Error} where the bytes are not a public key
    */
   constructor(bytes) {
     if (bytes.length !== PUBLIC_KEY_BYTES) throw new Error('hybrid public key of a wrong length')
@@ -166,7 +166,7 @@ function publicFromDer(prefix, raw) {
 }
 
 /**
- * As JWK (RFC 8037 §2) it is there in 1 us, in DER in 31 (measured).
+ * Exports the raw key as JWK (RFC 8037 §2), which takes 1 us; as DER it takes 31 (measured).
  *
  * @param {KeyObject} publicKey - X25519
  * @returns {Buffer} X25519_BYTES

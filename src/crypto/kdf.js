@@ -1,5 +1,5 @@
 /**
- * From what a person or a client types to a key encryption key:
+ * From a password or a code to a key encryption key:
  *
  *   password ── NFC ── argon2id(salt) ──► 32 bytes ── HKDF-SHA-256(salt = pepper) ──┬─► KEK        32 bytes
  *   code     ───────────────────────────────────────── HKDF-SHA-256(salt = salt) ───┴─► commitment 32 bytes
