@@ -58,7 +58,7 @@ export async function accountFolder(t) {
  */
 export function rawHandle({ folder, key }) {
   const { db } = openEncryptedDatabase({ path: join(folder, 'mail.db'), key, cipher: 'chacha20' })
-  // What the store does by itself may hold the lock for a moment.
+  // Background work of the store may hold the lock for a moment.
   db.pragma('busy_timeout = 60000')
   return db
 }
@@ -161,12 +161,12 @@ export function aliveUids(view) {
 }
 
 /**
- * Sweeps everything away, without waiting for readers.
+ * Sweeps all deleted content away, without waiting for readers.
  *
  * @param {AccountStore} store
  */
 export async function sweepAll(store) {
-  // Of deleted mailboxes it comes on the list now.
+  // A first sweep lists the content of deleted mailboxes.
   await store.upkeep.sweep()
   await store.upkeep.forgetReaders()
   await store.upkeep.sweep()

@@ -110,11 +110,11 @@ export async function withStore(services, account, masterKey, work) {
 }
 
 /**
- * Keeps the queue of derivations busy for a moment, whoever else comes.
+ * Keeps the queue of derivations busy, so that further ones wait.
  *
  * @param {import('../../src/accounts/argon2-queue.js').Argon2Queue} argon2 - with one derivation at once
- * @returns {{ untilJoined: (count: number) => Promise<void>, end: () => Promise<number>}} `untilJoined`: so many derivations were
- *   asked for besides; `end`: how many of them were made
+ * @returns {{ untilJoined: (count: number) => Promise<void>, end: () => Promise<number>}} `untilJoined`: resolves once so many
+ *   derivations were asked for besides; `end`: gives how many of these were made
  */
 export function keepBusy(argon2) {
   const before = argon2.figures.derivations
@@ -137,7 +137,7 @@ export function keepBusy(argon2) {
 }
 
 /**
- * Takes in what waits in the spool, as the owner's process does after a login.
+ * Takes in the mail that waits in the spool, as the owner's process does after a login.
  *
  * @param {AccountServices} services
  * @param {Account} account
@@ -159,7 +159,7 @@ export async function drainInto({ directory, logger }, account, masterKey, store
 }
 
 /**
- * Changes the directory as somebody would who can write to the file.
+ * Changes the directory like somebody who can write to the file.
  *
  * @param {string} data
  * @param {string} sql

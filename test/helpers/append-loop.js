@@ -23,7 +23,7 @@ for (let i = 0; i < Number(count); i++) {
   const uid = await appendOne(store, 'INBOX', makeMessage(text, i % 3 === 2 ? 700_000 : 0))
   writeSync(1, `ack ${uid} ${text}\n`)
   if (i % 5 === 4) {
-    // Said before it is done: from here on the message may be gone.
+    // Printed before the flag is set: from here on the message may be gone.
     writeSync(1, `flag ${uid - 1}\n`)
     await store.changeFlags({ view, uids: [uid - 1], action: 'add', flags: ['\\Deleted'] })
   }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createAccounts, letterlock, scratchFolder } from './process.js'
 import { WireClient } from './wire-client.js'
 
-/** As long as the words that tests look for on the disk: a short one stands in random bytes now and then. */
+/** Long, because tests look for it on the disk: a short word stands in random bytes now and then. */
 export const PASSWORD = 'ocelotvermilion'
 export const ANNA = 'anna@example.org'
 export const BEN = 'ben@example.org'

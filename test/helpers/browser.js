@@ -1,5 +1,5 @@
 /**
- * Debian's Chromium, driven by playwright-core. Nothing of it reaches out by itself.
+ * Debian's Chromium, driven by playwright-core. It makes no connections of its own.
  */
 import { existsSync } from 'node:fs'
 import { chromium } from 'playwright-core'
@@ -17,7 +17,7 @@ const ARGUMENTS = [
   '--disable-sync'
 ]
 
-/** What a test says that skips; false where there is a browser. */
+/** For the `skip` option of a test: false where there is a browser, else why the test is left out. */
 export const noBrowser = existsSync(EXECUTABLE)
   ? false
   : 'no Chromium here: apt-get install chromium'
@@ -32,7 +32,7 @@ export async function startBrowser(t) {
   return browser
 }
 
-/** How long a page may take for what is asked of it: a machine that has much else to do is slow, not broken. */
+/** A page may take so many ms for an action: a machine that has much else to do is slow, not broken. */
 const PATIENCE_MS = 120_000
 
 /**
@@ -47,7 +47,7 @@ export async function openBrowserPage(browser, options) {
 }
 
 /**
- * Presses a key as a person does, who sees the page first: Chromium drops what is pressed before it has drawn anything.
+ * Presses a key as a person does, who sees the page first: Chromium drops keys that are pressed before it has drawn anything.
  *
  * @param {import('playwright-core').Page} page - that has what the key is for
  * @param {string} key
@@ -55,7 +55,7 @@ export async function openBrowserPage(browser, options) {
 export async function pressKey(page, key) {
   const draw = () =>
     new Promise((resolve) => /** @type {any} */ (globalThis).requestAnimationFrame(resolve))
-  // The callback of the first comes before that frame is drawn.
+  // More than one frame: the callback of the first comes before that frame is drawn.
   for (let frame = 0; frame < 3; frame++) await page.evaluate(draw)
   await page.keyboard.press(key)
 }

@@ -34,7 +34,7 @@ async function madeOnce() {
   try {
     await rename(folder, made)
   } catch (error) {
-    // Another test was faster: both are as good.
+    // Another test has made the folder meanwhile: its certificate is as good.
     rmSync(folder, { recursive: true })
     if (!existsSync(made)) throw error
   }

@@ -1,5 +1,5 @@
 /**
- * A mailbox with mail in it whose keys are changed, and what is looked at afterwards.
+ * Changes the keys of a mailbox with mail in it, and reads what tests check afterwards.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -126,7 +126,7 @@ export function rekey(services, account, password = OLD) {
   return rekeyAccount({ services, account, password: Buffer.from(password) })
 }
 
-/** Files of a mailbox that nobody has open. */
+/** Names of the files of a mailbox that nobody has open. */
 export const RESTING = ['mail.db', 'mail.lock', 'spool']
 
 /**

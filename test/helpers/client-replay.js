@@ -87,7 +87,7 @@ async function fillInbox(server, messages = INBOX) {
   for (const { flags, date, text } of messages) {
     await client.command(`APPEND INBOX (${flags}) "${date}" {${text.length}+}\r\n${text}`)
   }
-  // The first to select takes \Recent; the dialogues begin after that.
+  // The first session that selects takes \Recent; the dialogues begin after that.
   await client.command('SELECT INBOX')
   await client.command('LOGOUT')
   client.close()

@@ -79,7 +79,7 @@ process.on('SIGTERM', async () => {
   await Promise.all(gone)
   process.exit(0)
 })
-// Without whoever started it, it has nothing to do.
+// The process that started this one has ended.
 process.on('disconnect', () => process.exit(1))
 
 await Promise.all(Array.from({ length: Number(count) }, (_, slot) => start(slot)))

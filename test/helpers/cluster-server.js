@@ -54,7 +54,7 @@ function openShared(settings, logger) {
   return shared
 }
 
-// Said here and not where they are started: that is inside of a test, whose end would end them.
+// Registered here and not where the workers are started: that is inside of a test, whose end would end them.
 if (process.env['LETTERLOCK_TEST_WORKERS']) {
   afterFile(async () => {
     if (shared !== null) await close(await shared)

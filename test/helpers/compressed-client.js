@@ -6,7 +6,8 @@ import { constants, createDeflateRaw, createInflateRaw } from 'node:zlib'
 import { WireClient } from './wire-client.js'
 import { PASSWORD } from './server.js'
 
-const LONG_ANSWER = 64 * 1024
+/** A pattern is looked for in the last so many characters of an answer only. */
+const SEARCHED_END = 64 * 1024
 
 /** Both directions compressed; commands and answers as with a WireClient. */
 export class CompressedClient {
@@ -18,7 +19,7 @@ export class CompressedClient {
   #wake = null
   /** Bytes from the network since compression is on. */
   wireBytes = 0
-  /** Bytes that they inflate to. */
+  /** Bytes that the bytes from the network inflate to. */
   plainBytes = 0
   isClosed = false
 
@@ -39,7 +40,7 @@ export class CompressedClient {
     }
     if (wire.received.length > 0) take(wire.received)
     socket.on('data', take)
-    // What came last may still be in the inflater.
+    // The last bytes may still be in the inflater.
     socket.on('close', () => this.#inflate.end())
     for (const event of ['end', 'error', 'close']) {
       this.#inflate.on(event, () => {
@@ -80,7 +81,7 @@ export class CompressedClient {
   async until(pattern) {
     for (;;) {
       // Of a long answer only the end is looked at: it comes in some hundred pieces.
-      const start = this.#text.length > LONG_ANSWER ? this.#text.length - LONG_ANSWER : 0
+      const start = this.#text.length > SEARCHED_END ? this.#text.length - SEARCHED_END : 0
       const match = pattern.exec(this.#text.slice(start))
       if (match) {
         const end = start + match.index + match[0].length

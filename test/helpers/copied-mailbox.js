@@ -16,13 +16,13 @@ import { createAccountStore } from '../../src/store/account-store.js'
 import { systemClock } from '../../src/support/clock.js'
 import { appendOne, makeMessage, scratchFolder } from './account-folder.js'
 
-/** An owner as it should be, and a process that holds no hold in respect: arguments of `start`. */
+/** A well-behaved owner, and a process that ignores mail.freeze: arguments of `start`. */
 export const OWNER = fileURLToPath(new URL('backup-owner.js', import.meta.url))
 export const RUDE = fileURLToPath(new URL('rude-writer.js', import.meta.url))
 
 const KEY = Buffer.alloc(32, 7)
 
-/** Copies that a test makes. */
+/** A test makes so many copies. */
 export const ROUNDS = process.env['LETTERLOCK_TEST_TORTURE'] === '1' ? 50 : 4
 
 /**
@@ -113,7 +113,7 @@ export async function start(helper, args) {
   })
   const closed = once(child, 'close')
   let isKilled = false
-  // Who waits for what a dead one would say waits for ever.
+  // A test that waits for a line of a dead process would wait for ever.
   const failEnded = () => assert.ok(isKilled, `${helper} has ended by itself`)
   await Promise.race([ready, closed.then(failEnded)])
   return {

@@ -1,5 +1,5 @@
 /**
- * What the decoders make of bytes or of a page that has come as a whole.
+ * Runs the streaming decoders on bytes, or on a page, that are there as a whole.
  */
 import { HtmlTextReader } from '../../src/mime/html-text.js'
 import { createTransferDecoder } from '../../src/mime/transfer-encoding.js'
@@ -16,7 +16,7 @@ export function decodeTransfer(bytes, encoding) {
 
 /**
  * @param {string} html
- * @returns {string} what a reader sees of it
+ * @returns {string} the text of the page that a reader sees
  */
 export function htmlToVisibleText(html) {
   const reader = new HtmlTextReader()

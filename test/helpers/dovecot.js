@@ -21,7 +21,7 @@ import { freePort } from './free-port.js'
 
 const PROGRAM = '/usr/sbin/dovecot'
 
-/** Whose mail it is: nobody who has a shell. */
+/** Owner of the mail; it needs no entry in /etc/passwd. */
 const MAIL_UID = 5000
 
 /** @returns {string} such as `2.3.19.1`, '' where it is not installed */
@@ -48,7 +48,7 @@ export const dovecotIsMissing = (() => {
  * @returns {Promise<{ port: number }>}
  */
 export async function startDovecot(t) {
-  // Its processes of other users must reach it.
+  // Dovecot's processes of other users must reach the folder.
   const folder = mkdtempSync(join(tmpdir(), 'letterlock-dovecot-'))
   chmodSync(folder, 0o755)
   const mail = join(folder, 'mail')

@@ -78,7 +78,7 @@ export const textsOf = async (store) =>
   (await readInbox(store)).map(({ bytes }) => bytes.toString())
 
 /**
- * A store that does as the real one but for some methods.
+ * A store like the real one, with some methods replaced.
  *
  * @param {import('../../src/store/account-store.js').AccountStore} store
  * @param {Partial<import('../../src/delivery/drain.js').DrainStore>} changes

@@ -1,5 +1,5 @@
 /**
- * How SQLite means to do what our code asks for.
+ * Collects SQLite's query plans for the statements that our code runs.
  */
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
@@ -7,7 +7,7 @@
 /**
  * @param {Database} db
  * @param {string[]} plans - steps of each statement that is prepared are added
- * @returns {Database} the same, in whose place it is to be given to our code
+ * @returns {Database} a stand-in for `db`, to be given to our code in its place
  */
 export const explaining = (db, plans) =>
   new Proxy(db, {

@@ -1,5 +1,5 @@
 /**
- * A bad line to an HTTP server: what passes here is refused, cut or altered now and then, as the test says.
+ * A bad line to an HTTP server: requests and answers are refused, cut or altered as the test says.
  */
 import { once } from 'node:events'
 import { createServer, request as send } from 'node:http'
@@ -47,7 +47,7 @@ export async function startFaultyLine(t, endpoint, faultOf) {
     }
     if (fault === 'flip' && body.length > 0)
       body[body.length >> 1] = (body[body.length >> 1] ?? 0) ^ 1
-    // The host stays as the client has signed it.
+    // The Host header stays: the client has signed it.
     const forwarded = send({ hostname, port, method, path: url, headers })
     forwarded.end(body)
     const [answer] = /** @type {[import('node:http').IncomingMessage]} */ (

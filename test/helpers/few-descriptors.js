@@ -20,7 +20,7 @@ export function takeDescriptors(free) {
   try {
     for (;;) taken.push(openSync(devNull, 'r'))
   } catch {
-    // None is left.
+    // EMFILE: no descriptor is left.
   }
   for (const descriptor of taken.splice(0, free)) closeSync(descriptor)
   return () => taken.splice(0).forEach((descriptor) => closeSync(descriptor))
@@ -32,7 +32,7 @@ export function takeDescriptors(free) {
  * @returns {Promise<string>} what it writes to standard output
  */
 export async function runWithFewDescriptors(script, args) {
-  // Of a shell, because its limit is the one that Node does not raise.
+  // By a shell's `ulimit`, which sets the hard limit as well: Node raises the soft one.
   const limited = 'ulimit -n 80 && exec "$0" --input-type=module -e "$@"'
   const { stdout } = await run('sh', ['-c', limited, process.execPath, script, ...args])
   return stdout

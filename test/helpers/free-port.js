@@ -1,14 +1,14 @@
 /**
- * Ports for programs that cannot be told to take any and say which: between the asking and the program's own start nobody
- * else may get the port.
+ * Ports for programs that cannot listen on port 0 and tell which port they got: until such a program has started, nobody else
+ * may get its port.
  */
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below what Linux gives to who asks for port 0 (net.ipv4.ip_local_port_range). */
-const FIRST = 10_000
-const END = 32_000
+/** Below the range from which Linux takes a port where port 0 is asked for (net.ipv4.ip_local_port_range). */
+const FIRST_PORT = 10_000
+const END_PORT = 32_000
 
 /** @type {Set<number>} */
 const given = new Set()
@@ -16,7 +16,7 @@ const given = new Set()
 /** @returns {Promise<number>} a port of loopback that nobody listens on, and that the kernel gives to nobody by itself */
 export async function freePort() {
   for (;;) {
-    const port = randomInt(FIRST, END)
+    const port = randomInt(FIRST_PORT, END_PORT)
     if (given.has(port)) continue
     given.add(port)
     const server = createServer().listen(port, '127.0.0.1')

@@ -1,5 +1,5 @@
 /**
- * An IMAP server to copy from that can do what real ones do on a bad day: a test answers any command in its place.
+ * An IMAP server to copy from that can misbehave as real ones do: a test may answer any command in its place.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:net'

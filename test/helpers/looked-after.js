@@ -29,7 +29,7 @@ export async function setUp(t, settings = {}, resources = {}) {
     'maintenance.closeBudgetMs': 3_600_000,
     ...settings
   })
-  // A job may be slow here: nobody waits for the lock that it has, nor for the mailbox.
+  // No time limits: a job may be slow here, and nobody waits for its lock or for the mailbox.
   t.mock.method(AbortSignal, 'timeout', () => new AbortController().signal)
   const { services } = accounts
   const { account } = await makeAccount(services)
@@ -65,7 +65,7 @@ export async function setUp(t, settings = {}, resources = {}) {
       resources: { ...systemResources, ...resources },
       signal: new AbortController().signal
     })
-  // Until the mailbox has been closed so many times, with all that is done then.
+  // Resolves once the mailbox has been closed so many times, and the work that follows a close is done.
   const locked = async (times = 1) => {
     for (let rest = times - lockings; rest > 0; rest--) await once(lockedAgain, 'locked')
   }
@@ -83,7 +83,7 @@ export async function fillAndEmpty(store, count) {
   await appendMany(store, 'INBOX', 3)
   const { view } = await store.openView('INBOX')
   await store.expunge({ view, uids: null })
-  // They are long: somebody might be in the midst of one.
+  // The messages are long: a reader might still be in the middle of one.
   await store.upkeep.forgetReaders()
   store.closeView(view)
 }

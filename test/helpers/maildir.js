@@ -19,7 +19,7 @@ const LETTERS = {
 
 /**
  * @param {Buffer} bytes - of a message, with either line end
- * @returns {string} the same for the same message whichever way it went
+ * @returns {string} the same for the same message, whichever program has copied it
  */
 export function digestOf(bytes) {
   const [head = '', ...body] = bytes.toString('latin1').replaceAll('\r', '').split('\n\n')
@@ -84,7 +84,7 @@ export function setLetters({ path }, letters) {
 }
 
 /**
- * Moves a message as a mail program does: under a name that tells nothing of the old folder.
+ * Moves a message as a mail program does: under a new name that says nothing of the old folder.
  *
  * @param {MaildirMessage} message
  * @param {string} folder

@@ -15,7 +15,7 @@ const LOST = /closed while waiting|ECONN|EPIPE|socket disconnected/
 const message = (id) =>
   Buffer.from(`Message-ID: <${id}@load>\r\nFrom: a@example.net\r\nSubject: ${id}\r\n\r\nbody\r\n`)
 
-/** What one account was promised. */
+/** The changes that were acknowledged to one account. */
 class Promised {
   /** @type {Map<string, number>} Message-ID to UID */
   appended = new Map()
@@ -90,7 +90,7 @@ export class MixedLoad {
     begin(deliverers, (user, n) => this.#deliver(user, n))
   }
 
-  /** Ends all clients after what they are at. */
+  /** Ends all clients once their current command is done. */
   async stop() {
     this.#isStopped = true
     await Promise.all(this.#clients)
@@ -218,7 +218,7 @@ export class MixedLoad {
   }
 
   /**
-   * @returns {Promise<{ appended: number, delivered: number }>} numbers of what was acknowledged, all of which is there
+   * @returns {Promise<{ appended: number, delivered: number }>} numbers of acknowledged messages, all of which were found
    * @throws {assert.AssertionError}
    */
   async verify() {

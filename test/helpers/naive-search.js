@@ -1,5 +1,5 @@
 /**
- * SEARCH as the RFC's words say it, simple and slow, over whole messages in memory. It shares no code with the program's
+ * SEARCH by the letter of the RFC, simple and slow, over whole messages in memory. It shares no code with the program's
  * own: MIME is cut apart by plain string work, letters are compared by the regular expression engine.
  */
 import iconv from 'iconv-lite'
@@ -7,7 +7,7 @@ import libmime from 'libmime'
 
 /** @typedef {import('../../src/imap/protocol/values/search-key.js').SearchKey} SearchKey */
 
-/** Where a word may be cut, or not: nobody sees these. */
+/** Characters that say where a word may be broken, and that nobody sees. */
 const UNSEEN = /[\u00ad\u200b\u2060\ufeff]/g
 
 /**
@@ -178,7 +178,7 @@ function decodeText(bytes, charset) {
   const label = charset?.toLowerCase() ?? ''
   if (label === 'iso-2022-jp') return new TextDecoder(label).decode(bytes)
   if (iconv.encodingExists(label) && !/ascii/.test(label)) {
-    // What says Latin 1 is the superset in practice, as browsers have it.
+    // A text that says ISO-8859-1 is in windows-1252, its superset, as browsers have it.
     return iconv.decode(bytes, label === 'iso-8859-1' ? 'windows-1252' : label)
   }
   const text = bytes.toString('utf8')

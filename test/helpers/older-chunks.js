@@ -16,7 +16,7 @@ export function encodeAsBefore(raw) {
 }
 
 /**
- * Packs what is stored by the dictionary anew without it.
+ * Packs all data that was packed with the dictionary anew without it.
  *
  * @param {import('better-sqlite3-multiple-ciphers').Database} db - of an account
  */
@@ -40,14 +40,14 @@ export function packAsBefore(db) {
  * Stores the long contents of a mailbox as older versions did: in chunks of 128 KiB.
  *
  * @param {{ folder: string, key: Uint8Array }} account - whose store may be open, and has not read them yet
- * @returns {number} how many there were
+ * @returns {number} how many long contents there were
  */
 export function chunkAsBefore({ folder, key }) {
   const { db } = openEncryptedDatabase({
     path: `${folder}/mail.db`,
     key,
     cipher: 'chacha20',
-    // The index may just be written.
+    // Waits for the lock: the index may just be written.
     isBlocking: true
   })
   const contents = /** @type {{ id: number, size: number, chunk_size: number }[]} */ (

@@ -3,7 +3,7 @@
  */
 import fc from 'fast-check'
 
-/** What no schema of ours expects. */
+/** Values that no schema of ours expects. */
 const NONSENSE = fc.oneof(
   fc.constantFrom('', ' ', '\u0000', '../../etc/passwd', "' OR 1=1 --", '%00', '-1', '1e999', '𝒳'),
   fc.string({ unit: 'binary', maxLength: 40 }),

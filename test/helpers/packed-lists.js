@@ -89,7 +89,7 @@ export async function readList(store, view, lastUid, columns, step = 1) {
     const needs = { withDates: true, columns, previews: 'none' }
     const page = await store.readPage(view, slots, needs)
     if (page === null) return null
-    // From the view, which has just learnt where everything is.
+    // Read again, by the view, which has just learnt where everything is.
     assert.deepEqual(await store.readPage(view, slots, { ...needs, withDates: false }), {
       ...page,
       dates: [],

@@ -18,7 +18,7 @@ const COOKIE = '__Host-letterlock'
 export class PageClient {
   /** @type {string | null} */
   cookie = null
-  /** Of the page that was seen last. */
+  /** The form token of the page that was seen last. */
   token = ''
 
   /**
@@ -81,7 +81,7 @@ export class PageClient {
   }
 
   /**
-   * Sends a form as the page's own would be.
+   * Sends a form as the page's own form would.
    *
    * @param {string} path
    * @param {Record<string, string>} fields

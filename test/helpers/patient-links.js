@@ -1,6 +1,6 @@
 /**
- * Loaded before a program (`node --import`): its workers wait for each other's answers however long they take. Where a machine
- * stands still for some seconds they would not, and a session is served where it came in, beside the worker that has its mailbox.
+ * Loaded before a program (`node --import`): its workers wait for each other's answers however long they take. Without this, where
+ * a machine stands still for some seconds, a session is served where it came in, beside the worker that has its mailbox.
  */
 import { Link } from '../../src/cluster/link.js'
 

@@ -11,7 +11,7 @@ import { connect as connectTls } from 'node:tls'
 import { freePort } from './free-port.js'
 import { missing } from './programs.js'
 
-/** A server that does not answer is a failure, not a hang. */
+/** After so many ms without an answer a test fails instead of hanging. */
 const PATIENCE_MS = 60_000
 
 /** @returns {false | string} for the `skip` option of a test */
@@ -91,7 +91,7 @@ export async function startPostfix(t, { scratch, lmtpPort, saslSocket, certifica
     smtpd_recipient_restrictions: 'reject_unverified_recipient',
     unverified_recipient_reject_code: '550',
     address_verify_poll_delay: '1s',
-    // A machine that has much else to do is slow, and no recipient is missing.
+    // Many polls: on a machine that has much else to do the answer is late, and the recipient exists all the same.
     address_verify_poll_count: '60',
     smtpd_tls_cert_file: certificate,
     smtpd_tls_key_file: key,

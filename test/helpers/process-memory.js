@@ -63,7 +63,7 @@ export function countInMemory(pid, needles) {
  * @param {number} memory - descriptor
  * @param {number} from - address
  * @param {number} to
- * @returns {Buffer} nothing of a region that has gone meanwhile, or was none
+ * @returns {Buffer} empty where the region has gone meanwhile, or cannot be read
  */
 function readRegion(memory, from, to) {
   if (!(to > from)) return Buffer.alloc(0)

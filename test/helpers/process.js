@@ -28,7 +28,7 @@ export const ENVIRONMENT = {
  * @returns {Promise<{ code: number | null, stdout: string, stderr: string }>}
  */
 export async function letterlock(args, { input = '', environment = {}, wrapper = [] } = {}) {
-  // With these a command does not start itself anew, which is a fifth of its processor time, and the tests have hundreds.
+  // With these flags a command does not start itself anew, which takes a fifth of its processor time: tests run hundreds.
   const [flags, allocator] = wrapper.length === 0 ? [NODE_FLAGS, ALLOCATOR] : [[], {}]
   const [command = '', ...rest] = [...wrapper, process.execPath, ...flags, MAIN, ...args]
   const child = spawn(command, rest, { env: { ...allocator, ...ENVIRONMENT, ...environment } })
@@ -94,7 +94,7 @@ export async function startServerProcess(
   t,
   { data, args = [], environment = {}, wrapper = [], isPlaintextAllowed = true }
 ) {
-  // A first start makes its own.
+  // Only for a data folder that was served before: the first start of a server makes its own certificate.
   if (existsSync(join(data, 'directory.db'))) await giveCertificate(data)
   const listen = ['imap', 'imaps', 'lmtp', 'admin'].flatMap((name) => [`--${name}`, '127.0.0.1:0'])
   // As in `letterlock`; and the last of two flags counts: huge pages cost a start 40 ms, and pay later than a test lasts.
@@ -152,7 +152,7 @@ export async function startServerProcess(
 }
 
 /**
- * Data folders that nobody works in, by the accounts that they have: most tests of a file ask for the same ones.
+ * Data folders to be copied, by the accounts that they have: most tests of a file ask for the same accounts.
  *
  * @type {Map<string, Promise<string>>}
  */

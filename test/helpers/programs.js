@@ -9,7 +9,7 @@ import { everydayMessages, corpusIsMissing } from './corpus.js'
 import { createAccounts, scratchFolder, startServerProcess } from './process.js'
 import { WireClient } from './wire-client.js'
 
-/** A program that waits for something that will not come is a failure, not a hang. */
+/** After so many ms a program that still waits for something is a failure, not a hang. */
 const PATIENCE_MS = 240_000
 export const PASSWORD = 'pass word "\\'
 
@@ -17,7 +17,7 @@ export const PASSWORD = 'pass word "\\'
  * For the `skip` option of a test.
  *
  * @param {string[]} programs
- * @returns {false | string} false when all are installed, else which is not
+ * @returns {false | string} false when all are installed, else names one that is not
  */
 export function missing(...programs) {
   const folders = (process.env.PATH ?? '').split(delimiter)

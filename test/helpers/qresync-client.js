@@ -1,12 +1,12 @@
 /**
- * A mail program with a cache that it keeps up as RFC 7162 §6 says, over as many connections as it takes: what it believes
- * after the last of them is what there is, or the server has told it too little.
+ * A mail program that keeps its cache as RFC 7162 §6 says, over any number of connections: if the cache differs from the
+ * mailbox after the last of them, the server has told it too little.
  */
 import assert from 'node:assert/strict'
 
 /** @import { WireClient } from './wire-client.js' */
 
-/** The client; of one mailbox. */
+/** A client with a cache of one mailbox. */
 export class QresyncClient {
   /**
    * Flags by UID, without \Recent, which no cache keeps.
@@ -14,7 +14,7 @@ export class QresyncClient {
    * @type {Map<number, string>}
    */
   cache = new Map()
-  /** What it resynchronizes from. */
+  /** The HIGHESTMODSEQ that the next resynchronization names. */
   highestModSeq = 0
   /** All messages up to this UID are in the cache, or were. */
   #knownUid = 0
@@ -27,7 +27,7 @@ export class QresyncClient {
   /** The highest MODSEQ of FETCH responses since the last tagged reply. */
   #fetchedModSeq = 0
   /**
-   * HIGHESTMODSEQ since then.
+   * HIGHESTMODSEQ that the server has told since the last tagged reply.
    *
    * @type {number | null}
    */
@@ -35,7 +35,7 @@ export class QresyncClient {
   /** @type {WireClient | null} */
   #connection = null
 
-  /** @returns {number} how many messages it believes there are */
+  /** @returns {number} how many messages the mailbox has, as far as this client was told */
   get messageCount() {
     return this.#uids?.length ?? 0
   }
@@ -57,7 +57,7 @@ export class QresyncClient {
     await this.run('FETCH 1:* (UID)')
   }
 
-  /** Fetches the flags of messages that it does not know yet. */
+  /** Fetches the flags of messages that are not in the cache yet. */
   async fetchNew() {
     await this.run(`UID FETCH ${this.#knownUid + 1}:* (FLAGS)`)
     this.#knownUid = Math.max(this.#knownUid, ...(this.#uids ?? []))
@@ -72,7 +72,7 @@ export class QresyncClient {
     const tagged = lines.pop() ?? ''
     for (const line of lines) this.#take(line, command)
     this.#takeModSeq(tagged)
-    // What is told in so many words counts, even if higher ones were seen.
+    // A HIGHESTMODSEQ counts, even if FETCH responses had higher ones.
     this.highestModSeq = this.#toldModSeq ?? Math.max(this.highestModSeq, this.#fetchedModSeq)
     this.#toldModSeq = null
     this.#fetchedModSeq = 0
@@ -148,7 +148,7 @@ export class QresyncClient {
 
 /**
  * @param {string} flags - as they stand between the parentheses
- * @returns {string} the same in one order, without \Recent
+ * @returns {string} the flags, sorted, without \Recent
  */
 export function flagSet(flags) {
   const names = flags.split(' ').filter((name) => name !== '' && name !== '\\Recent')

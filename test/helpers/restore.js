@@ -61,7 +61,7 @@ export async function restore(host, account, name) {
 }
 
 /**
- * A restore amid which something else happens, as it is asked for.
+ * A restore during whose `beginRestore` something else happens.
  *
  * @param {Host} host
  * @param {import('../../src/accounts/directory-port.js').Account} account

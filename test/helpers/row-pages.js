@@ -1,5 +1,5 @@
 /**
- * What happens between two pages of rows that a view reads.
+ * Makes something happen between two pages of rows that a view reads.
  */
 
 /**

@@ -32,7 +32,7 @@ if (habit === 'restarts') {
   db.exec('CREATE TABLE scribble (id INTEGER PRIMARY KEY, data BLOB) STRICT')
   scribble(0, 60)
   db.pragma('wal_checkpoint(TRUNCATE)')
-  // Pages that the first half of the log takes for granted are gone after the second.
+  // Pages that the first half of the log relies on are gone after the second.
   scribble(60, 120)
   db.exec('DELETE FROM scribble WHERE id < 60')
   db.pragma('wal_checkpoint(PASSIVE)')

@@ -29,7 +29,7 @@ function findProgram() {
 
 const program = findProgram()
 
-/** What to tell where it is not installed; false where it is: the `skip` of a test. */
+/** For the `skip` option of a test: false where the server is installed, else why the test is left out. */
 export const skipWithoutS3 =
   program === null && 'no S3 server: go install github.com/versity/versitygw/cmd/versitygw@latest'
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createAuthServer } from '../../src/sasl/auth-server.js'
 import { openTestAccounts } from './accounts.js'
 
-/** A server that does not answer is a failure, not a hang. */
+/** After so many ms without an answer a test fails instead of hanging. */
 const PATIENCE_MS = 60_000
 
 /** @param {string} text */

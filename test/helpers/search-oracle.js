@@ -5,7 +5,7 @@ import { textPieces } from '../../src/mime/text-extract.js'
 
 /** @typedef {import('../../src/imap/protocol/values/search-key.js').SearchKey} SearchKey */
 
-/** Where a word may be cut, or not: nobody sees these. */
+/** Characters that say where a word may be broken, and that nobody sees. */
 const UNSEEN = /[\u00ad\u200b\u2060\ufeff]/g
 
 /**

@@ -19,7 +19,7 @@ import { appendOne, stage, sweepAll } from './account-folder.js'
 const [folder = '', mode] = process.argv.slice(2)
 const mark = (/** @type {string} */ what) => ['Zz9marker', what, 'Qx7'].join('')
 const key = Buffer.alloc(32, 9)
-// What a search must find, to show that it looks in the right place.
+// A word that the parent's search must find, to show that it looks in the right place.
 writeFileSync(`${folder}.control`, 'plain-control-word')
 const store = await createAccountStore({
   folder,
@@ -81,7 +81,7 @@ const { db } = openEncryptedDatabase({
 db.exec('CREATE TABLE spill (word TEXT)')
 const insert = db.prepare('INSERT INTO spill VALUES (?)')
 db.exec('BEGIN')
-// More than the page cache holds.
+// So many rows are more than the page cache holds.
 for (let row = 0; row < 12_000; row++)
   insert.run(`${row % 977} ${mark('spill')} ${'x'.repeat(200)}`)
 db.exec('COMMIT')

@@ -1,6 +1,6 @@
 /**
  * An IMAP server in this process, of the real parts: directory, unlocker, encrypted stores, sockets on loopback.
- * What became `NO [SERVERBUG]` fails the test at its end.
+ * An error that was answered by `NO [SERVERBUG]` fails the test at its end.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -132,7 +132,7 @@ export async function startImapServer(
     if (unexpected.length > 0) throw unexpected[0]
   })
   const startSibling = async () => {
-    // Handles, views and sessions of its own over the same files: all that a second process would share.
+    // Handles, views and sessions of its own over the same files, as a second process would have.
     const others = new OpenAccounts({
       services,
       onLocked: () => {},

@@ -1,5 +1,5 @@
 /**
- * What the file system can do that the tests' folders lie on.
+ * Finds out what the file system of the tests' folders can do.
  */
 import { constants, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
 /**
- * A group of processes that may have little memory, as a container is, for the tests of what happens there.
+ * A group of processes with little memory, like a container, for tests of the program's behaviour there.
  */
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const VERSIONS = [
 
 /**
  * @param {number} bytes - that all processes of it may have together
- * @returns {string | null} the folder of a new one; null where this user may make none
+ * @returns {string | null} the folder of a new group; null where this user may make none
  */
 function makeGroup(bytes) {
   const groups = readFileSync('/proc/self/cgroup', 'utf8')

@@ -1,5 +1,5 @@
 /**
- * A disk of its own that is soon full, for the tests of what happens then.
+ * A disk of its own that is soon full, for tests of the program's behaviour on it.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, rmdirSync, statfsSync, writeFileSync } from 'node:fs'
@@ -54,7 +54,7 @@ export function smallDisk(t, bytes, { files = 0 } = {}) {
   if (!mount(root, `size=${bytes},nr_inodes=${files}`))
     throw new Error('the small disk could not be mounted')
   t.after(() => {
-    // Whoever has just been killed may still hold a file: lazily.
+    // --lazy: a process that was just killed may still have a file open.
     spawnSync('umount', ['--lazy', root])
     rmSync(root, { recursive: true, force: true })
   })
@@ -68,7 +68,7 @@ export function smallDisk(t, bytes, { files = 0 } = {}) {
       try {
         writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - leftBytes)))
       } catch (error) {
-        // Somebody else has written meanwhile: it is full all the same.
+        // ENOSPC: somebody else has written meanwhile, and the disk is full all the same.
         if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOSPC') throw error
       }
     },

@@ -9,7 +9,7 @@ import { SpoolWriter } from '../../src/delivery/spool-writer.js'
  * @param {Buffer} options.publicKey
  * @param {import('../../src/delivery/spool-format.js').SpoolEnvelope} options.envelope
  * @param {AsyncIterable<Buffer> | Iterable<Buffer>} options.message
- * @returns {Promise<{ name: string, bytes: number }>} once it is durable; where it fails nothing is left of the file
+ * @returns {Promise<{ name: string, bytes: number }>} once the file is durable; a failure leaves no file
  */
 export async function writeSpoolFile({ spoolFolder, publicKey, envelope, message }) {
   const writer = await SpoolWriter.open({ spoolFolder, publicKey, envelope })

@@ -14,7 +14,7 @@ import { systemClock } from '../../src/support/clock.js'
  * @property {{ epochSeconds: number, zoneMinutes: number } | null} [internalDate]
  */
 
-/** One transaction takes as many as an import would give it. */
+/** So many messages are appended in one transaction, as an import does. */
 const BATCH = 100
 
 /**

@@ -1,5 +1,5 @@
 /**
- * THREAD as RFC 5256 §3 tells it, step by step and without a thought of time: what the server's threads are compared with.
+ * THREAD as RFC 5256 §3 describes it, step by step and however slow: the server's threads are compared with it.
  */
 
 /**
@@ -23,7 +23,7 @@ const compareMails = (left, right) => left.sent - right.sent || left.number - ri
 
 /**
  * @param {readonly Mail[]} mails - in the order of their numbers
- * @returns {string} what stands behind `* THREAD`
+ * @returns {string} the text after `* THREAD`
  */
 export function threadReferences(mails) {
   const nodes = linked(mails)

@@ -12,7 +12,7 @@
  *     TLS                           the client starts TLS
  *     # comment
  *
- * Literals are just lines. What the server has said and the text has not expected fails the test, at the end too:
+ * Literals are just lines. A line of the server that the text does not expect fails the test, at the end too:
  * every connection that is still open logs out, and must get BYE and OK and nothing else.
  */
 import assert from 'node:assert/strict'
@@ -21,7 +21,7 @@ import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { PASSWORD } from './server.js'
 
-/** A server that does not answer is a failure, not a hang. */
+/** After so many ms without an answer a test fails instead of hanging. */
 const PATIENCE_MS = 60_000
 
 /** One connection, line by line. */
@@ -108,7 +108,7 @@ export class LineClient {
     this.#held.push(bytes)
   }
 
-  /** Sends what is held. */
+  /** Sends the bytes that are held. */
   release() {
     this.send(Buffer.concat(this.#held))
     this.#held = []

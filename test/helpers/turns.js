@@ -1,5 +1,5 @@
 /**
- * Whether long work lets others have their turn, told without measuring time.
+ * Finds out, without measuring time, whether long work lets others have their turn.
  */
 
 import { setImmediate } from 'node:timers/promises'
@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises'
 /**
  * @template T
  * @param {() => Promise<T>} work
- * @returns {Promise<{ answer: T, turns: number }>} what it gave, and how often something else had its turn meanwhile
+ * @returns {Promise<{ answer: T, turns: number }>} the result of `work`, and how often something else had its turn meanwhile
  */
 export async function countTurns(work) {
   let turns = 0
@@ -23,7 +23,7 @@ export async function countTurns(work) {
 }
 
 /**
- * The same, were each look at the clock a slice after the one before.
+ * The same as `countTurns`, with a clock that goes on by a slice at each reading.
  *
  * @template T
  * @param {import('node:test').TestContext} t
@@ -36,7 +36,7 @@ export async function turnsDuring(t, work) {
   const clock = t.mock.method(performance, 'now', () => nowMs() + 10 * looks++)
   const counted = await countTurns(work)
   clock.mock.restore()
-  // Whatever else is done in this turn would count as begun when the other clock said so.
+  // Goes on in a new turn: in this one, work would count as begun at the time of the mocked clock.
   await setImmediate()
   return counted
 }

@@ -9,7 +9,7 @@ import { connect as connectTls } from 'node:tls'
 /** One connection; everything received is kept as bytes. */
 export class WireClient {
   /**
-   * What has come lies in it from #start to #end. Of what was given away no byte is written again.
+   * Received bytes lie in it from #start to #end. Bytes that were given away are never overwritten.
    *
    * @type {Buffer}
    */
@@ -78,7 +78,7 @@ export class WireClient {
     this.#end += chunk.length
   }
 
-  /** @returns {Buffer} what has come and not been taken */
+  /** @returns {Buffer} bytes that were received and not taken yet */
   get received() {
     return this.#buffer.subarray(this.#start, this.#end)
   }
@@ -89,7 +89,7 @@ export class WireClient {
   }
 
   /**
-   * Sends, and waits until there is room for more; who waits for that alone waits for ever where the connection ends.
+   * Sends, and waits until there is room for more, or the connection has ended.
    *
    * @param {string | Buffer} bytes
    */
@@ -218,7 +218,7 @@ export class WireClient {
  *
  * @param {WireClient} client - after the greeting and LHLO
  * @param {{ to: string, message: Buffer | string, from?: string }} delivery
- * @returns {Promise<string>} the reply to the message, for instance `250 2.0.0 …`; or that which refused it before
+ * @returns {Promise<string>} the reply to the message, for instance `250 2.0.0 …`; or an earlier reply that refused it
  */
 export async function deliverOver(client, { to, message, from = 'sender@example.net' }) {
   for (const line of [`MAIL FROM:<${from}>`, `RCPT TO:<${to}>`, 'DATA']) {

@@ -1,5 +1,5 @@
 /**
- * The holders of several workers in one process, with links between them that keep the order of what is said, take their time
+ * The holders of several workers in one process, with links between them that keep the order of messages, take their time
  * and end when a worker dies. Each worker hears of a death or a leave when its link says so, not before.
  */
 import { Holders } from '../../src/cluster/holders.js'
@@ -117,7 +117,7 @@ export class WorkersInMemory {
   #neighboursOf(path) {
     const self = () => /** @type {Member} */ (this.members.get(path))
     /**
-     * One for each of the others: what is said to it at a time is gathered by it.
+     * One link for each of the others, which gathers the messages of one moment.
      *
      * @type {Map<string, import('../../src/cluster/holders.js').OtherWorker>}
      */
@@ -132,7 +132,7 @@ export class WorkersInMemory {
           const given = await this.#send(self(), other, () =>
             other.isSilent ? null : answer(other, question)
           )
-          // Whoever waits for an answer on a link that ends hears of its end.
+          // A worker that waits for an answer on a link hears of the link's end.
           if (other.isDead && self().known.delete(other.path)) self().holders.announce()
           return given
         },
