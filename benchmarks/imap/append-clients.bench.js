@@ -16,7 +16,8 @@ import {
 import { untilQuiet, untilRested } from './set-up.js'
 
 const MAILBOX = 'appended'
-const FIRST = 2_000_000
+/** The generator's messages from this one on are appended: the large mailbox has none of them. */
+const FIRST_MAIL = 2_000_000
 
 /** @type {import('../lib/question.js').Question} */
 export const question = {
@@ -52,7 +53,7 @@ async function appendFrom(run, wanted, each) {
   const clients = Math.min(wanted, imapContext(run.context).users - 1)
   const generator = new MailGenerator(run.options.seed)
   const mails = Array.from({ length: clients * 2 * each }, (_, index) =>
-    generator.mailOf(FIRST + index)
+    generator.mailOf(FIRST_MAIL + index)
   )
   const sessions = await Promise.all(
     Array.from({ length: clients }, (_, index) =>

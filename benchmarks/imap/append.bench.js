@@ -10,10 +10,10 @@ import { imapContenders, messageCount, openSession, remake, serverOf } from './s
 import { untilRested } from './set-up.js'
 
 const MAILBOX = 'appended'
-/** Messages in one MULTIAPPEND. */
+/** One MULTIAPPEND has so many messages. */
 const BATCH = 100
-/** Messages of the generator that the large mailbox does not have. */
-const FIRST = 1_000_000
+/** The generator's messages from this one on are appended: the large mailbox has none of them. */
+const FIRST_MAIL = 1_000_000
 
 /** @type {import('../lib/question.js').Question} */
 export const question = {
@@ -33,7 +33,7 @@ export const question = {
     const count = isQuick ? 20 : 500
     const total = 3 * count + (isQuick ? 2 : 10) * BATCH
     const generator = new MailGenerator(seed)
-    const mails = Array.from({ length: total }, (_, index) => generator.mailOf(FIRST + index))
+    const mails = Array.from({ length: total }, (_, index) => generator.mailOf(FIRST_MAIL + index))
     const client = await openSession(run, { mailbox: null })
     await remake(client, MAILBOX)
     let used = 0

@@ -8,12 +8,12 @@ import { now, require, requireEqual } from '../lib/question.js'
 import { Random } from '../lib/random.js'
 import { imapContenders, openSession, serverOf } from './session.js'
 
-/** Commands that are under way at once in the pipeline. */
-const DEPTH = 20
+/** So many commands are under way at once in the pipeline. */
+const PIPELINE_DEPTH = 20
 
 /**
- * Commands of each kind before the lasting speed is measured: V8 has made its best code of what runs for each of them after
- * ten to fifteen thousand (measured), and a server runs for weeks.
+ * So many commands of each kind run before the lasting speed is measured: V8 has made its best code for a kind after ten to
+ * fifteen thousand of them (measured), and a server runs for weeks.
  */
 const WARM_UP = 10_000
 
@@ -21,11 +21,16 @@ const WARM_UP = 10_000
 export const question = {
   id: 'body',
   title: 'BODY.PEEK[] of whole messages',
-  notes: `One message a command. Pipelined: ${DEPTH} commands are sent at once, the next ${DEPTH} when they are answered; a sample is their time divided by ${DEPTH}. Checked: every message, byte for byte.`,
+  notes: `One message a command. Pipelined: ${PIPELINE_DEPTH} commands are sent at once, the next ${PIPELINE_DEPTH} when they are answered; a sample is their time divided by ${PIPELINE_DEPTH}. Checked: every message, byte for byte.`,
   warmUp: `the server’s files are read once, so that none must come from the disk. "Just started": as many random reads, one at a time and in the pipeline, as are timed, before the clock starts. The other lines: ${WARM_UP} of each before it`,
   lines: [
     { id: 'random', label: 'random, one at a time', unit: 'ms', better: 'lower' },
-    { id: 'pipelined', label: `random, pipelined by ${DEPTH}`, unit: 'ms', better: 'lower' },
+    {
+      id: 'pipelined',
+      label: `random, pipelined by ${PIPELINE_DEPTH}`,
+      unit: 'ms',
+      better: 'lower'
+    },
     {
       id: 'randomAtFirst',
       label: 'random, one at a time, just started',
@@ -34,7 +39,7 @@ export const question = {
     },
     {
       id: 'pipelinedAtFirst',
-      label: `random, pipelined by ${DEPTH}, just started`,
+      label: `random, pipelined by ${PIPELINE_DEPTH}, just started`,
       unit: 'ms',
       better: 'lower'
     },
@@ -52,7 +57,7 @@ export const question = {
     const warmUp = async (commands) => {
       for (let done = 0; done < commands; done += count) {
         await read(someNumbers(), 1)
-        await read(someNumbers(), DEPTH)
+        await read(someNumbers(), PIPELINE_DEPTH)
       }
     }
 
@@ -83,10 +88,10 @@ export const question = {
     readIntoPageCache(serverOf(run).folder)
     await warmUp(count)
     const singleAtFirst = await read(someNumbers(), 1)
-    const pipelinedAtFirst = await read(someNumbers(), DEPTH)
+    const pipelinedAtFirst = await read(someNumbers(), PIPELINE_DEPTH)
     await warmUp(isQuick ? count : WARM_UP - 2 * count)
     const single = await read(someNumbers(), 1)
-    const pipelined = await read(someNumbers(), DEPTH)
+    const pipelined = await read(someNumbers(), PIPELINE_DEPTH)
     const first = 1 + random.below(messages - count)
     const sequential = await read(
       Array.from({ length: count }, (_, index) => first + index),

@@ -1,6 +1,6 @@
 /**
- * What a right answer is, told from the generator alone: a fast wrong one must fail, also where it has as many lines and
- * hits as the right one.
+ * Checks answers by the generator alone: a fast wrong answer must fail, even if it has as many lines and hits as the right
+ * one.
  */
 import { literalsOf } from '../lib/imap-client.js'
 import { require, requireEqual } from '../lib/question.js'
@@ -10,7 +10,7 @@ import { require, requireEqual } from '../lib/question.js'
  * @typedef {import('../lib/mail.js').MailGenerator} MailGenerator
  */
 
-/** Messages of an answer about all that are compared with what was put in. */
+/** Of an answer about all messages, so many are compared with what was put in. */
 const SAMPLE = 50
 
 /**
@@ -26,7 +26,7 @@ export function requireSame(actual, expected, what) {
 
 /**
  * @param {Buffer} bytes - an answer to SEARCH
- * @returns {number[]} as it names them
+ * @returns {number[]} the numbers in the answer's order
  */
 export function foundIn(bytes) {
   const found = /\* SEARCH([^\r]*)/.exec(bytes.toString('latin1'))?.[1] ?? ''
@@ -54,7 +54,7 @@ export const someOf = (random, messages) =>
 /**
  * @param {Buffer} bytes - an answer to FETCH, in the order of the mailbox
  * @param {number} number - of a message
- * @returns {string} what it says about this one
+ * @returns {string} the FETCH response about this message
  */
 function responseTo(bytes, number) {
   const start = bytes.indexOf(`* ${number} FETCH (`)
@@ -64,7 +64,7 @@ function responseTo(bytes, number) {
 }
 
 /**
- * Compares some of an answer to FETCH with what was put in.
+ * Compares some responses of an answer to FETCH with what was put in.
  *
  * @param {Buffer} bytes
  * @param {readonly number[]} numbers
@@ -188,7 +188,7 @@ export const someInOrder = (uids, random) =>
 
 /**
  * @param {Buffer} bytes - an answer to UID THREAD
- * @returns {Map<number, number>} by UID, which thread it is in
+ * @returns {Map<number, number>} number of its thread by UID
  */
 export function threadsOf(bytes) {
   const answer = /\* THREAD ([^\r]*)/.exec(bytes.toString('latin1'))?.[1] ?? ''

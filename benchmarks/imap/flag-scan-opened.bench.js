@@ -1,6 +1,6 @@
 /**
- * How long does the plain flag scan of a large mailbox take which nobody has open, while the server has been at work
- * for others?
+ * How long does the plain flag scan take of a large mailbox that nobody has open, while the server has been at work for
+ * others?
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readIntoPageCache } from '../lib/page-cache.js'
@@ -10,10 +10,10 @@ import { imapContenders, openSession, remake, serverOf } from './session.js'
 /** Copies of the large mailbox: each is scanned once in a round, and not before. */
 const COPIES = ['copy-1', 'copy-2', 'copy-3']
 
-/** Time that a server gets after the copies for what it does when its users are quiet, milliseconds. */
+/** After the copies a server gets so many ms for the work that it does when its users are quiet. */
 const QUIET_MS = 20_000
 
-/** Scans of the large mailbox itself beforehand. */
+/** The large mailbox itself is scanned so many times beforehand. */
 const WARM_UP_SCANS = 5
 
 /** @type {import('../lib/question.js').Question} */

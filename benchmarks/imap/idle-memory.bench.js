@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { memoryOf } from '../lib/process-tree.js'
 import { imapContenders, imapContext, openSession, serverOf } from './session.js'
 
-/** The server is left alone for so long before its memory is read, milliseconds. */
+/** The server is left alone for so many ms before its memory is read. */
 const SETTLE_MS = 5000
 
 /** @type {import('../lib/question.js').Question} */

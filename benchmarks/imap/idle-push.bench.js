@@ -7,14 +7,15 @@ import { now, require } from '../lib/question.js'
 import { imapContenders, openSession } from './session.js'
 
 const USER = 'u3'
-const FIRST = 5_000_000
+/** The generator's messages from this one on are appended. */
+const FIRST_MAIL = 5_000_000
 
-/** A push that came before the OK counts as this, milliseconds: a ratio needs something to divide by. */
+/** A push that came before the OK counts as so many ms: a ratio needs something to divide by. */
 const AT_ONCE_MS = 0.01
 
 /**
- * A round ends after so long, milliseconds: a server that has lost sight of the mailbox may look for new messages every half
- * minute alone (Dovecot's mailbox_idle_check_interval).
+ * A round ends after so many ms: a server that gets no notice of changes may look for new messages only every half minute
+ * (Dovecot's mailbox_idle_check_interval).
  */
 const ENOUGH_MS = 2 * 60_000
 
@@ -45,7 +46,7 @@ export const question = {
     const began = now()
     for (let index = -2; index < (isQuick ? 3 : 30); index++) {
       if (index > 0 && now() - began > ENOUGH_MS) break
-      const mail = generator.mailOf(FIRST + index + 2)
+      const mail = generator.mailOf(FIRST_MAIL + index + 2)
       exists += 1
       let pushedAt = 0
       const pushed = idler

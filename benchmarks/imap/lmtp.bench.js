@@ -11,10 +11,11 @@ import { fieldOf, foundIn } from './checks.js'
 import { imapContenders, messageCount, openSession, serverOf } from './session.js'
 import { untilRested } from './set-up.js'
 
-const FIRST = 3_000_000
+/** The generator's messages from this one on are delivered. */
+const FIRST_MAIL = 3_000_000
 const CONNECTIONS = 8
 
-/** How long delivered mail may take until it is in the mailbox, milliseconds. */
+/** Delivered mail must be in the mailbox after at most so many ms. */
 const ARRIVAL_MS = 60_000
 
 /** @type {import('../lib/question.js').Question} */
@@ -35,7 +36,7 @@ export const question = {
     const before = await inboxCount(run, user)
     const generator = new MailGenerator(run.options.seed)
     let used = 0
-    const nextMail = () => generator.mailOf(FIRST + used++).bytes
+    const nextMail = () => generator.mailOf(FIRST_MAIL + used++).bytes
 
     const { port } = { port: serverOf(run).ports.lmtp }
     const first = await LmtpClient.connect(port)
@@ -67,7 +68,7 @@ export const question = {
     while (arrived < before + used && now() < deadline) arrived = await inboxCount(run, user)
     requireEqual(arrived, before + used, 'messages in the recipient’s INBOX')
     const random = new Random(run.options.seed + run.round)
-    const some = Array.from({ length: 10 }, () => generator.mailOf(FIRST + random.below(used)))
+    const some = Array.from({ length: 10 }, () => generator.mailOf(FIRST_MAIL + random.below(used)))
     await requireDelivered(run, user, some)
     await untilRested(serverOf(run).pid, run.options)
     return {

@@ -50,7 +50,7 @@ export const question = {
     }
     /** @type {number[]} */
     const storm = []
-    // Those who have not been here yet, and u1.
+    // The users that have not logged in yet, and u1.
     const stormUsers = users - count
     const start = now()
     await Promise.all(

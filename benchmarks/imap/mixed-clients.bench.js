@@ -10,14 +10,16 @@ import { imapContenders, imapContext, openSession, serverOf } from './session.js
 import { untilQuiet, untilRested } from './set-up.js'
 
 const MAILBOX = 'mixed'
-const FILLED = 200
-const FIRST = 4_000_000
+/** Each user's mailbox has so many messages at first. */
+const FILLED_MESSAGES = 200
+/** The generator's messages from this one on are used. */
+const FIRST_MAIL = 4_000_000
 
 /** @type {import('../lib/question.js').Question} */
 export const question = {
   id: 'mixed-clients',
   title: 'Many clients, mixed work',
-  notes: `Every client has a connection and, as far as there are users, a user of its own, and asks without a pause: 40 % a message, 20 % the flags of all ${FILLED}, 15 % STORE one flag, 10 % NOOP, 10 % STATUS, 5 % APPEND. A sample is one command; the rate is of all clients together. Checked: every answer is OK; every tenth message byte for byte, every tenth scan has all, every tenth STATUS what was asked for.`,
+  notes: `Every client has a connection and, as far as there are users, a user of its own, and asks without a pause: 40 % a message, 20 % the flags of all ${FILLED_MESSAGES}, 15 % STORE one flag, 10 % NOOP, 10 % STATUS, 5 % APPEND. A sample is one command; the rate is of all clients together. Checked: every answer is OK; every tenth message byte for byte, every tenth scan has all, every tenth STATUS what was asked for.`,
   warmUp:
     'until the server rests after the fill (a search index), then a tenth of the time before the clock starts; the next server begins when this one rests',
   lines: [
@@ -28,7 +30,9 @@ export const question = {
   rounds: ({ rounds }) => Math.min(rounds, 3),
   async prepare(run) {
     const generator = new MailGenerator(run.options.seed)
-    const mails = Array.from({ length: FILLED }, (_, index) => generator.mailOf(FIRST + index))
+    const mails = Array.from({ length: FILLED_MESSAGES }, (_, index) =>
+      generator.mailOf(FIRST_MAIL + index)
+    )
     const users = Math.min(200, imapContext(run.context).users)
     for (let user = 1; user <= users; user++) {
       const client = await openSession(run, { user: `u${user}`, mailbox: null })
@@ -94,17 +98,18 @@ async function clientsAtWork(run, wanted, ms) {
  */
 async function operate(client, random, generator) {
   const kind = random.below(100)
-  const number = 1 + random.below(FILLED)
+  const number = 1 + random.below(FILLED_MESSAGES)
   const isChecked = random.below(10) === 0
   if (kind < 40) {
     const { bytes, ms } = await client.run(`FETCH ${number} BODY.PEEK[]`)
-    if (isChecked) requireBody(bytes, generator.mailOf(FIRST + number - 1), `message ${number}`)
+    if (isChecked)
+      requireBody(bytes, generator.mailOf(FIRST_MAIL + number - 1), `message ${number}`)
     return ms
   }
   if (kind < 60) {
-    const { bytes, ms } = await client.run(`FETCH 1:${FILLED} (UID FLAGS)`)
-    // Others may have the mailbox too, and what they change is told besides.
-    if (isChecked) require(countOf(bytes, ' FETCH (') >= FILLED, 'the flags of all')
+    const { bytes, ms } = await client.run(`FETCH 1:${FILLED_MESSAGES} (UID FLAGS)`)
+    // At least: other clients may have the mailbox too, and their changes are announced besides.
+    if (isChecked) require(countOf(bytes, ' FETCH (') >= FILLED_MESSAGES, 'the flags of all')
     return ms
   }
   if (kind < 75) {
@@ -119,6 +124,6 @@ async function operate(client, random, generator) {
         require(bytes.includes(item), `${item}of INBOX`)
     return ms
   }
-  const mail = generator.mailOf(FIRST + FILLED + random.below(500))
+  const mail = generator.mailOf(FIRST_MAIL + FILLED_MESSAGES + random.below(500))
   return (await client.run(['APPEND INBOX', ...appendArguments(mail)])).ms
 }

@@ -10,11 +10,11 @@ import { imapContenders, openSession, remake } from './session.js'
 const MAILBOX = 'large'
 const PIECE_BYTES = 64 * 1024
 
-/** After the first one: a thread that has just begun runs code that is not compiled yet. */
-const FEW_READINGS = 2
-/** Before the lasting speed is measured: some 10,000 commands, as for short messages (body.bench.js). */
+/** So many readings after the first one are not counted: a thread that has just begun runs code that is not compiled yet. */
+const EARLY_READINGS = 2
+/** So many readings before the lasting speed is measured: some 10,000 commands, as for short messages (body.bench.js). */
 const WARM_UP_READINGS = 26
-const READINGS = 3
+const COUNTED_READINGS = 3
 const HEADER =
   'From: Large Mail <large@example.org>\r\nSubject: large\r\nMIME-Version: 1.0\r\nContent-Type: application/octet-stream\r\nContent-Transfer-Encoding: base64\r\n\r\n'
 
@@ -40,7 +40,7 @@ export const question = {
   title: '64 KiB partials of a 25 MB message',
   notes:
     'As Thunderbird reads large mail: `FETCH 1 (UID BODY.PEEK[]<offset.65536>)`, one after the other, to the end (quick: 1 MB). Checked: the SHA-256 of all pieces together.',
-  warmUp: `the message is read ${WARM_UP_READINGS} times, and then counted ${READINGS} times. "Just started": the first reading of a round and ${FEW_READINGS} more, of which the first has its own line, before the ${READINGS} that are counted`,
+  warmUp: `the message is read ${WARM_UP_READINGS} times, and then counted ${COUNTED_READINGS} times. "Just started": the first reading of a round and ${EARLY_READINGS} more, of which the first has its own line, before the ${COUNTED_READINGS} that are counted`,
   lines: [
     { id: 'partial', label: 'one partial', unit: 'ms', better: 'lower' },
     { id: 'whole', label: 'the whole message', unit: 'ms', better: 'lower' },
@@ -85,10 +85,10 @@ export const question = {
       return readings
     }
     const first = await readTimes(1)
-    await readTimes(FEW_READINGS)
-    const atFirst = await readTimes(READINGS)
+    await readTimes(EARLY_READINGS)
+    const atFirst = await readTimes(COUNTED_READINGS)
     await readTimes(WARM_UP_READINGS - done)
-    const lasting = await readTimes(READINGS)
+    const lasting = await readTimes(COUNTED_READINGS)
     client.close()
     return {
       samples: {

@@ -1,5 +1,5 @@
 /**
- * The plain flag scan, and what is checked of its answer.
+ * The plain flag scan, and the checks of its answer.
  */
 import { countOf } from '../lib/imap-client.js'
 import { MailGenerator, flaggedCount } from '../lib/mail.js'

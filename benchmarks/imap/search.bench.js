@@ -10,7 +10,7 @@ const DAY_SECONDS = 86_400
 
 /** @param {number} messages */
 function sinceDate(messages) {
-  // Three quarters of the mailbox lie before it.
+  // Three quarters of the mailbox lie before that day.
   const day = Math.floor(sentAt(Math.floor(messages * 0.75)) / DAY_SECONDS) * DAY_SECONDS
   const date = new Date(day * 1000)
   const text = `${date.getUTCDate()}-${MONTHS[date.getUTCMonth()]}-${date.getUTCFullYear()}`

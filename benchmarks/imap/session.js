@@ -1,5 +1,5 @@
 /**
- * What every IMAP question needs: the servers as contenders, and a session with one of them.
+ * Helpers of every IMAP question: the servers as contenders, and sessions with them.
  */
 import { ImapClient, countOf } from '../lib/imap-client.js'
 import { now, requireEqual } from '../lib/question.js'
@@ -90,11 +90,11 @@ export function requireFetches(bytes, expected) {
   requireEqual(countOf(bytes, ' FETCH ('), expected, 'answers to FETCH')
 }
 
-/** A question that takes long is not asked as often within one round, milliseconds. */
+/** After so many ms within one round, a question is not asked again. */
 const ENOUGH_MS = 4000
 
 /**
- * Repeats what takes as long as it takes: up to `most` times, fewer when it is slow.
+ * Repeats `work` up to `most` times, fewer when it is slow.
  *
  * @param {number} most
  * @param {(index: number) => Promise<number>} work - gives its own time, ms

@@ -36,7 +36,7 @@ import { requireEqual } from '../lib/question.js'
  * @property {number} users - u1 to this, all with the password `pass`
  */
 
-/** Messages in one MULTIAPPEND of the fill. */
+/** One MULTIAPPEND of the fill has so many messages. */
 const FILL_BATCH = 100
 
 /** The large mailbox, of the user u1. */
@@ -70,16 +70,16 @@ async function fill({ ports }, { seed, messages }, tell) {
 }
 
 /**
- * A server that works less than this share of a core for a look's time is done with what the fill left to do. Virtual
+ * A server that uses less than this share of a core for LOOK_MS is done with the work that the fill has left. Virtual
  * machines have been seen to charge a process that only wakes up now and then with 4 to 9 %.
  */
 const QUIET_SHARE = 0.2
 const LOOK_MS = 2000
-/** Longer than this is not waited for, milliseconds. */
+/** A server is waited for at most so many ms. */
 const MOST_QUIET_MS = 30 * 60_000
 
 /**
- * Waits until a server has finished what it does on its own after a fill, such as a search index.
+ * Waits until a server has finished the work that it does by itself after a fill, such as a search index.
  *
  * @param {number} pid
  * @returns {Promise<number>} seconds that it was at work
@@ -96,18 +96,18 @@ export async function untilQuiet(pid) {
   }
 }
 
-/** Letterlock indexes what has come after a pause of ten seconds at most. */
-const PAUSE_MS = 12_000
+/** After so many ms of rest Letterlock has begun to index: it does so after a pause of at most ten seconds. */
+const INDEX_PAUSE_MS = 12_000
 
 /**
- * To be awaited where a measurement has left work to do: the next server must not be measured beside it.
+ * To be awaited where a measurement has left a server work to do: the next one must not be measured beside that.
  *
  * @param {number} pid
  * @param {{ isQuick: boolean }} options
  */
 export async function untilRested(pid, { isQuick }) {
   if (isQuick) return
-  await sleep(PAUSE_MS)
+  await sleep(INDEX_PAUSE_MS)
   await untilQuiet(pid)
 }
 
@@ -234,7 +234,7 @@ export async function setUpServers(options, scratch, tell, wanted = {}) {
         context.servers[index] = { ...facts, appPassword, pid: server.pid, ports: server.ports }
       }
     }
-    // So that the first question meets servers that have read nothing yet.
+    // Restarted, so that the first question meets servers that have read nothing yet.
     await restart()
     environment['accounts'] = `${users}`
     return { context: /** @type {Record<string, any>} */ (context), environment, restart, tearDown }

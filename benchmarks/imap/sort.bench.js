@@ -66,7 +66,7 @@ const senderOf = (mail) => /<([^@]+)@/.exec(fieldOf(mail, 'From') ?? '')?.[1]?.t
 /** @type {Check} */
 function areThreads(bytes, uids, { some, generator }) {
   const threads = threadsOf(bytes)
-  // Two of three messages are answers to none, and few of these have one subject.
+  // Two thirds of the messages answer none, and few of these share a subject.
   const count = new Set(threads.values()).size
   if (count < uids.length / 4) return false
   return someOf(some, uids.length).every((uid) => {

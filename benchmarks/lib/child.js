@@ -1,6 +1,6 @@
 /**
- * A contender's own process: takes one job from the runner, does it, tells the outcome and ends. Nothing that one
- * contender left behind (compiled code, caches, heap) is there for the next.
+ * A contender's own process: takes one job from the runner, does it, tells the outcome and ends. So no contender meets
+ * compiled code, caches or a heap of the one before.
  */
 
 /**
@@ -17,7 +17,7 @@
 const tell = (report) =>
   new Promise((resolve) => process.send?.(report, undefined, undefined, resolve))
 
-/** Progress is told at most this often, milliseconds: the telling must not be what is measured. */
+/** Progress is told at most once in so many ms: the telling must not be measured. */
 const PROGRESS_MS = 200
 
 /**

@@ -1,5 +1,5 @@
 /**
- * A picture of what went on in one round: lines over its seconds. Apache ECharts draws SVG without a browser.
+ * A picture of the course of one round: lines over its seconds. Apache ECharts draws SVG without a browser.
  */
 import * as echarts from 'echarts'
 

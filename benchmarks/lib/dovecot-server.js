@@ -36,11 +36,11 @@ const LMTP = '/usr/lib/dovecot/lmtp'
 /** Owner of the mail; it needs no entry in /etc/passwd. */
 const MAIL_UID = 5000
 
-/** Connections that 1,000 idle sessions and a login storm need, with room. */
+/** So many connections, and processes, are more than 1,000 idle sessions and a login storm need. */
 const CLIENT_LIMIT = 20_000
 const PROCESS_LIMIT = 6000
 
-/** @returns {string | null} why it cannot be measured here; null if it can */
+/** @returns {string | null} why Dovecot cannot be measured here; null if it can */
 export function whyNoDovecot() {
   if (!existsSync(BINARY)) return 'dovecot-imapd is not installed'
   if (!existsSync(LMTP)) return 'dovecot-lmtpd is not installed'
@@ -212,7 +212,7 @@ export async function prepareDovecot({ profile, scratch, users }) {
   }
 }
 
-/** How long Dovecot may take to listen, milliseconds. */
+/** Dovecot must listen after at most so many ms. */
 const START_MS = 10_000
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Under which circumstances figures came about: without them they mean nothing.
+ * The environment in which figures were measured: without it they mean nothing.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Run under the contenders' Node: the versions of what they measure. */
+/** Is run by the contenders' Node, and prints the versions of the libraries that they measure. */
 const VERSIONS_SCRIPT = `
 const plain = require('better-sqlite3'), ciphers = require('better-sqlite3-multiple-ciphers')
 const ask = (Database, sql) => { const db = new Database(':memory:'); try { return db.prepare(sql).pluck().get() } finally { db.close() } }
@@ -24,14 +24,14 @@ console.log(JSON.stringify({
 /**
  * @param {string} command
  * @param {string[]} args
- * @returns {string} what it prints; empty if it cannot be run
+ * @returns {string} what the command prints; empty if it cannot be run
  */
 function outputOf(command, args) {
   try {
     const stdio = /** @type {const} */ (['ignore', 'pipe', 'ignore'])
     return execFileSync(command, args, { cwd: PROJECT, encoding: 'utf8', stdio: [...stdio] }).trim()
   } catch {
-    // Not installed, or not a git checkout: the report then does not have that line.
+    // The command is not installed, or this is no git checkout: the report then lacks that line.
     return ''
   }
 }

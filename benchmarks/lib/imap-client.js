@@ -1,6 +1,6 @@
 /**
- * A load client: bare sockets, as little work as possible between a byte and the clock. An answer is kept as it came;
- * what it says is checked after the clock has stopped.
+ * A load client: bare sockets, as little work as possible between a byte and the clock. An answer is kept as it came, and
+ * checked after the clock has stopped.
  */
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -20,8 +20,8 @@ import { now } from './question.js'
  */
 
 /**
- * The tagged line of an answer is looked for in the last bytes, so that a flag scan is not searched through; in more of
- * them where it is longer (COPYUID of many UIDs far apart).
+ * The tagged line of an answer is looked for in the last so many bytes, so that a flag scan is not searched through; in more
+ * bytes where the line is longer (COPYUID of many UIDs far apart).
  */
 const TAIL_BYTES = 2048
 const LF = 10
@@ -86,7 +86,7 @@ export class ImapClient {
     return Buffer.concat(this.#chunks.slice(index)).subarray(-size)
   }
 
-  /** @returns {Buffer} what has come since the last time */
+  /** @returns {Buffer} the bytes that have come since the last call */
   take() {
     const bytes = this.#chunks.length === 1 ? this.#chunks[0] : Buffer.concat(this.#chunks)
     this.#chunks = []
@@ -122,7 +122,7 @@ export class ImapClient {
    *
    * @param {ReadonlyArray<string | ReadonlyArray<string | Buffer>>} commands - without tag and line end; an array has
    *   literals in it, which must have been announced as non-synchronising
-   * @returns {Promise<Answer>} of all, in one
+   * @returns {Promise<Answer>} the answers to all of them, in one
    */
   async pipeline(commands) {
     let tag = ''
@@ -162,7 +162,7 @@ export class ImapClient {
     return this.run(`LOGIN "${user}" "${password}"`)
   }
 
-  /** Ends the connection; what the server still says is not waited for. */
+  /** Ends the connection, without waiting for the rest of an answer. */
   close() {
     this.#onData = null
     this.#socket.destroy()
@@ -187,7 +187,7 @@ export const appendArguments = ({ bytes, flags, epochSeconds }) => [
 /**
  * @param {Buffer} bytes - an answer
  * @param {string} text - ASCII
- * @returns {number} how often it is in it
+ * @returns {number} how often the bytes have the text
  */
 export function countOf(bytes, text) {
   let count = 0

@@ -124,7 +124,7 @@ export async function startLetterlock(data, logFile, settings = {}) {
 }
 
 /**
- * The same as several workers, as a process manager runs them.
+ * Starts Letterlock as several workers, as a process manager runs them.
  *
  * @param {string} data
  * @param {number} workers

@@ -38,7 +38,7 @@ export const PLANTS = {
 /**
  * @param {keyof typeof PLANTS} name
  * @param {number} messages - numbers from 0 up to this, exclusive
- * @returns {number} how many have it
+ * @returns {number} how many messages have it
  */
 export function plantedCount(name, messages) {
   const { every, offset } = PLANTS[name]
@@ -48,7 +48,7 @@ export function plantedCount(name, messages) {
 /**
  * @param {keyof typeof PLANTS} name
  * @param {number} index - of a message
- * @returns {boolean} whether that one has it
+ * @returns {boolean} whether that message has it
  */
 export const hasPlant = (name, index) => isPlanted(PLANTS[name], index)
 

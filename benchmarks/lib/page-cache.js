@@ -1,6 +1,6 @@
 /**
- * Puts files out of the kernel's page cache, so that the next read comes from the disk, or all of them into it: some hosts
- * take from their guests what has not been asked for in a minute.
+ * Drops files from the kernel's page cache, so that the next read comes from the disk, or reads all of them into it: some hosts
+ * take memory from their guests that was not used for a minute.
  */
 import { execFileSync } from 'node:child_process'
 import { closeSync, existsSync, openSync, readSync, readdirSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { join } from 'node:path'
 const READ_BYTES = 1024 * 1024
 
 /**
- * GNU dd asks posix_fadvise(2) for it, which needs no privilege. In a process of its own: closing a descriptor of a
+ * Runs GNU dd, which calls posix_fadvise(2); that needs no privilege. In a process of its own: closing a descriptor of a
  * database here would drop the locks that SQLite holds on it.
  *
  * @param {string} path - of a database; its `-wal` goes too
@@ -24,7 +24,7 @@ export function dropFromPageCache(path) {
     }
     return true
   } catch {
-    // Another dd than GNU's: the caller says so in the report.
+    // The host has another dd than GNU's: the caller says so in the report.
     return false
   }
 }

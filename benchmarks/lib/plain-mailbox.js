@@ -19,7 +19,7 @@ CREATE TABLE IF NOT EXISTS messages (
 CREATE TABLE IF NOT EXISTS texts (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS data (id INTEGER PRIMARY KEY, message BLOB NOT NULL);`
 
-/** What the report says about it. */
+/** The settings that the report names. */
 export const PLAIN_SETTINGS = Object.freeze({
   engine: 'better-sqlite3',
   encryption: 'none',
@@ -56,7 +56,7 @@ export class PlainMailbox {
   }
 
   /**
-   * On the disk when it returns.
+   * Adds the mails, which are on the disk when this returns.
    *
    * @param {readonly Mail[]} mails - in one transaction
    */
@@ -101,7 +101,7 @@ export class PlainMailbox {
     )
   }
 
-  /** @returns {number} rows of what a list of the whole folder shows, read */
+  /** @returns {number} how many rows a list of the whole folder has, each of which is read */
   openFolder() {
     return this.#db
       .prepare('SELECT id, created, size, is_seen FROM messages ORDER BY id')

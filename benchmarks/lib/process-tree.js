@@ -1,5 +1,5 @@
 /**
- * What a server costs, its whole family of processes together.
+ * Memory and processor time of a server, its whole family of processes together.
  */
 import { readFileSync, readdirSync } from 'node:fs'
 
@@ -29,7 +29,7 @@ function parents() {
 
 /**
  * @param {number} root
- * @returns {number[]} it and its descendants
+ * @returns {number[]} the process and its descendants
  */
 function processTree(root) {
   const family = [root]
@@ -51,8 +51,8 @@ export function memoryOf(root) {
   }, 0)
 }
 
-/** Clock ticks a second, as Linux reports processor time: 100 on every architecture. */
-const TICKS = 100
+/** Linux reports processor time in clock ticks, of which a second has 100 on every architecture. */
+const TICKS_PER_SECOND = 100
 
 /**
  * @param {number} root
@@ -63,6 +63,6 @@ export function processorSeconds(root) {
     const fields = readOrNothing(`/proc/${pid}/stat`)
       .replace(/^.*\) /s, '')
       .split(' ')
-    return sum + (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / TICKS
+    return sum + (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / TICKS_PER_SECOND
   }, 0)
 }

@@ -1,5 +1,5 @@
 /**
- * Says what is being measured: a bar on a terminal, a line for each step elsewhere. On standard error, because
+ * Shows what is being measured: a bar on a terminal, a line for each step elsewhere. On standard error, because
  * standard output is for the report.
  */
 import cliProgress from 'cli-progress'

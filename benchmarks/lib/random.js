@@ -62,7 +62,7 @@ export class Random {
 /**
  * @param {number} seed
  * @param {number} index
- * @returns {number} a seed of its own for the thing with that number
+ * @returns {number} a seed of its own for the message, record or client with that number
  */
 export const seedFor = (seed, index) =>
   (Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(index + 1, 0xc2b2ae35)) >>> 0

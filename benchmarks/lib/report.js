@@ -21,7 +21,7 @@ import { formatNumber, formatSettings, formatValue } from './format.js'
  * @property {QuestionResult[]} questions
  */
 
-/** Fewer samples than this have no 99th percentile; the largest is shown and marked. */
+/** A line with fewer samples has no 99th percentile; the largest is shown and marked. */
 const P99_SAMPLES = 100
 
 /**
@@ -39,7 +39,7 @@ const HEAD = ['contender', 'median', 'p99', 'rate', 'times as good']
 /**
  * @param {QuestionResult} question
  * @param {QuestionResult['lines'][number]} line
- * @returns {string[]} a table of its own, nothing if nobody has answered
+ * @returns {string[]} lines of a table of its own; none if nobody has answered
  */
 function tableOf(question, line) {
   const rows = question.results

@@ -1,7 +1,7 @@
 /**
  * A slow disk: the kernel's block throttle (cgroup v2 `io.max`, or v1 `blkio`) in a group of our own that the contender's
- * process is put into. What it syncs is written in its own name, so the limit holds for that; what it never waits for is
- * written by the kernel and is not slowed down.
+ * process is put into. Synced writes are the process's own, so the limit holds for them; writes that it never waits for are the
+ * kernel's, and are not slowed down.
  */
 import {
   existsSync,
@@ -33,7 +33,7 @@ const V1 = '/sys/fs/cgroup/blkio'
 
 /**
  * @param {string} folder
- * @returns {string} major:minor of the whole disk that it is on, which is what the throttle takes
+ * @returns {string} major:minor of the whole disk that the folder is on, which is what the throttle takes
  */
 function diskOf(folder) {
   const { dev } = statSync(folder)
@@ -44,7 +44,7 @@ function diskOf(folder) {
 }
 
 /**
- * Groups of runs that were ended with force.
+ * Removes groups of runs that were killed.
  *
  * @param {string} root
  */
