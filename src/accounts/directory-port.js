@@ -125,7 +125,7 @@
  * @typedef {object} RestoreStep
  * @property {PendingRestore['state']} from
  * @property {PendingRestore['state'] | null} to - null: it is over
- * @property {string} [staged] - of this restore alone, should another have taken its place
+ * @property {string} [staged] - only a restore with this folder is meant: another may have taken its place
  */
 
 /**
@@ -144,7 +144,7 @@
  * @property {number | null} doneAtMs - last good end; null: never
  * @property {number} failures - in a row
  * @property {string | null} failedCode - of the last failure, as long as no good end followed
- * @property {number | null} nextTryAtMs - not before; null: by its interval
+ * @property {number | null} nextTryAtMs - no try before it; null: the job's interval decides
  */
 
 /**
@@ -236,7 +236,7 @@
  * @property {string | null} [tenant] - null: of all
  * @property {string} [accountId]
  * @property {string} [search] - part of an address
- * @property {string} [afterAddress] - only those behind it; the total counts the others as well
+ * @property {string} [afterAddress] - only accounts behind it; the total counts all others as well
  * @property {'address' | 'tenant' | 'createdAtMs' | 'usedBytes' | 'usedMessages' | 'fileBytes' | 'fragmentation'} sort
  * @property {boolean} isDescending
  * @property {number} limit
@@ -244,7 +244,7 @@
  *
  * @typedef {object} AuditQuery
  * @property {string | null} [tenant] - null: of all, and of none
- * @property {boolean} [isPresentTenant] - nothing of another one that had its id before
+ * @property {boolean} [isPresentTenant] - no events of another tenant that had the id before
  * @property {string} [accountId]
  * @property {string} [action]
  * @property {number} [beforeId]
@@ -258,7 +258,7 @@
 /**
  * @typedef {object} SharedDirectory
  * @property {(address: string) => Promise<Account | null>} findByAddress - resolves case, the default domain,
- *   aliases and +detail; null for what is no address too
+ *   aliases and +detail; null also for a text that is no address
  * @property {(accountId: string) => Promise<Account | null>} findAccount
  * @property {(filter?: { domain?: string, tenant?: string }) => Promise<Account[]>} listAccounts - by address
  * @property {() => Promise<{ name: string, accounts: number }[]>} listDomains
@@ -268,7 +268,7 @@
  *   nor in the write-ahead log; the folder is then listed by `listRemovals`, and the deletion by `listDeletions`
  * @property {(accountId: string, change: { isEnabled?: boolean, quotaBytes?: number, quotaMessages?: number, tenant?: string }) => Promise<void>} updateAccount
  * @property {(accountId: string, found: { cipher: import('../database/setup-pragma.js').Cipher, folder: string }) => Promise<void>} recordCipher -
- *   of the mailbox in that folder, absolute; nothing where the account has another one by now
+ *   of the mailbox in that folder, absolute; records nothing where the account has another mailbox by now
  * @property {(accountId: string, address: string) => Promise<void>} addAlias - throws ACCOUNT_EXISTS
  * @property {(accountId: string, address: string) => Promise<boolean>} removeAlias
  * @property {(accountId: string) => Promise<string[]>} listAliases - without the primary address
@@ -278,8 +278,8 @@
  * @property {(accountId: string) => Promise<Credential[]>} listCredentials
  * @property {() => Promise<string[]>} listPepperIds - that some credential needs
  * @property {(credential: Credential, proved: ProvedCredential, limit?: { atMost?: number }) => Promise<void>} insertCredential -
- *   `atMost`: of this kind, with this one; throws LIMIT, and BUSY while the account is being rekeyed, or where it has been, or
- *   what was proved was changed since
+ *   `atMost`: how many of this kind there may be, with this one; throws LIMIT, and BUSY while the account is being rekeyed, or
+ *   where it was rekeyed, or the proved credential was changed, meanwhile
  * @property {(credentials: Credential[], replaced: { version: number, proved?: ProvedCredential }) => Promise<boolean>} replaceCredentials -
  *   rewrites rows of the same ids in one transaction, and removes the old wraps from the write-ahead log;
  *   only while the first row still has the version `replaced`, and the others the one before their new one (false otherwise);
@@ -287,11 +287,11 @@
  * @property {(credentialId: string) => Promise<boolean>} deleteCredential - and from the write-ahead log
  * @property {(accountId: string) => Promise<SealIdentityRow[]>} listSealIdentities - the current one first
  * @property {(accountId: string, change: { found: SealKey, right: SealKey }) => Promise<void>} replaceSealKey - of the key that
- *   mail is sealed to; nothing where what was found has been changed since
+ *   mail is sealed to; changes nothing where `found` is no longer what stands there
  * @property {(rekey: PendingRekey) => Promise<void>} beginRekey - throws BUSY where a credential was changed
  *   since its next row was made, or a restore is asked for or switching
  * @property {(accountId: string) => Promise<PendingRekey | null>} findRekey
- * @property {(accountId: string, nextKeyEpoch: number) => Promise<void>} cancelRekey - that one; another may be pending by now
+ * @property {(accountId: string, nextKeyEpoch: number) => Promise<void>} cancelRekey - only the one to that epoch: another may be pending by now
  * @property {(accountId: string, nextKeyEpoch: number) => Promise<void>} finishRekey - the pending rows take the place of the present ones
  * @property {(accountId: string, mailbox: NewMailbox) => Promise<void>} replaceMailbox - new keys and a new folder; the old
  *   folder is then listed by `listRemovals`; throws BUSY as `createAccount` does
@@ -320,8 +320,8 @@
  * @property {() => Promise<ApiToken[]>} listApiTokens
  * @property {(id: string) => Promise<boolean>} deleteApiToken
  * @property {(id: string) => void} recordTokenUse - written within a second
- * @property {() => Promise<void>} flush - writes now what waits
- * @property {() => Promise<void>} close - after a last flush; one that fails is logged, and fails nothing
+ * @property {() => Promise<void>} flush - writes at once all that waits to be written
+ * @property {() => Promise<void>} close - after a last flush, whose failure is only logged
  */
 
 /**
@@ -336,11 +336,11 @@
  * @property {(accountId: string) => Promise<PendingRestore | null>} findRestore
  * @property {(restore: PendingRestore & { keyEpoch?: number }) => Promise<void>} beginRestore - takes the place of one that
  *   was not over; throws RESTORE_REFUSED where the account has another key than that of `keyEpoch`, or is getting one
- * @property {(accountId: string, step: RestoreStep) => Promise<boolean>} advanceRestore - false where it is in another
- *   state, or another restore
+ * @property {(accountId: string, step: RestoreStep) => Promise<boolean>} advanceRestore - false where the restore is in
+ *   another state, or another one has taken its place
  * @property {(entry: MaintenanceEntry) => void} recordMaintenance - written within a second
  * @property {(accountId: string) => Promise<{ requestedAtMs: number | null, jobs: Map<string, MaintenanceState> }>} findMaintenance
- * @property {(accountIds: string[]) => Promise<Map<string, number>>} listMaintenanceRequests - when it was asked for, of which of these
+ * @property {(accountIds: string[]) => Promise<Map<string, number>>} listMaintenanceRequests - when maintenance was asked for, by account id; only accounts of which it was
  * @property {(accountId: string | null, filter?: { tenant?: string }) => Promise<number>} requestMaintenance - null: of every account, or of every one of the tenant; gives their number
  * @property {(accountId: string, requestedAtMs: number) => Promise<void>} finishMaintenanceRequest
  * @property {(filter?: { accountId?: string }) => Promise<MaintenanceSummary[]>} listMaintenance - by address
@@ -354,7 +354,7 @@
 /**
  * @typedef {object} SealKey - that mail is sealed to, as it stands in the directory
  * @property {string} recipient - age1pq1…
- * @property {Buffer} publicKey - what that spells
+ * @property {Buffer} publicKey - the key that `recipient` spells
  */
 
 /**
@@ -362,7 +362,7 @@
  * @property {string[]} problems - of the directory's own file; empty if there are none
  * @property {string[]} misfits - ids of accounts whose key that mail is sealed to stands there in two ways that differ, or
  *   not at all; not looked for where there are problems
- * @property {string[]} keyless - ids of accounts without any credential; the same
+ * @property {string[]} keyless - ids of accounts without any credential; not looked for where there are problems
  */
 
 /** @typedef {SharedDirectory & NodeDirectory} DirectoryPort */

@@ -55,8 +55,8 @@ export async function createMailboxFolder({ services, folder, masterKey }) {
 }
 
 /**
- * Removes a new mailbox whose rows the directory has refused. After a failure of the disk, nobody knows whether the rows stand: if
- * they do, the mailbox would be missed; if not, it is an empty one that nobody opens, and stays.
+ * Removes a new mailbox whose rows the directory has refused, unless the disk has failed: then nobody knows whether the rows
+ * stand. If they do, the mailbox would be missed; if not, it is an empty one that nobody opens.
  *
  * @param {string} folder
  * @param {unknown} error - of the directory
