@@ -102,7 +102,7 @@ export class SpoolPlaintextWriter {
 export class SpoolPlaintextReader {
   /** @type {ReaderState} */
   #state = 'version'
-  /** So many bytes are still missing in the present state. */
+  /** Bytes that are still missing in the present state. */
   #missing = 1
   /** @type {Buffer[]} pieces of a length or of the envelope */
   #held = []

@@ -40,7 +40,7 @@ export class MboxSplitter {
   #offset = 0
   #isAtStart = true
   #isAtLineStart = true
-  /** So many `>` of the line in hand were passed on already, because it has more than can be held. */
+  /** Number of `>` of the line in hand that were passed on already, because it has more than can be held. */
   #marksBefore = 0
   #isAfterBlank = true
   #hasBegun = false

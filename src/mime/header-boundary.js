@@ -13,7 +13,7 @@ const NAME = 'content-type'
 
 /** Finds the boundary of one header block after the other. */
 export class HeaderBoundary {
-  /** So many bytes of the block were looked at. */
+  /** Bytes of the block that were looked at. */
   #seen = 0
   /**
    * Null: the block has no boundary and will have none; undefined: not known yet.

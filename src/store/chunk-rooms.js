@@ -6,7 +6,7 @@
 import { releaseBuffer } from '../support/release-buffer.js'
 import { CHUNK_BYTES } from './chunk-codec.js'
 
-/** So many are kept. With more senders at once the others' come and go, or slow ones would leave their memory behind. */
+/** At most so many rooms are kept. With more senders at once the others' come and go, or slow ones would leave their memory behind. */
 const MAX_KEPT = 4
 
 /** @type {Buffer[]} */

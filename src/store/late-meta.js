@@ -23,10 +23,10 @@ import { writeMeta, writeMetas } from './meta-rows.js'
 /** Messages of one transaction that are company enough for each other. */
 const COMPANY = 4
 
-/** So many wait, and the next transaction takes them along, or they have one for themselves: about 2 ms. */
+/** At most so many messages wait for the next transaction to take them along; then they get one of their own: about 2 ms. */
 const MAX_WAITING = 32
 
-/** And so many bytes. */
+/** And at most so many bytes. */
 const MAX_WAITING_BYTES = 512 * 1024
 
 /** Without a transaction that takes them along they are written by themselves after this long, milliseconds. */

@@ -29,7 +29,7 @@ import { composed } from '../support/composed.js'
 /** RFC 9051 §9: nz-number. */
 const MAX_UID_VALIDITY = 2 ** 32 - 1
 
-/** So many are left from here on for mailboxes that are made one after the other. */
+/** The last UIDVALIDITY taken from the clock: above it a million are left for mailboxes that are made one after the other. */
 export const LAST_UID_VALIDITY_BY_TIME = 2 ** 32 - 2 ** 20
 
 const COLUMNS = `m.id, m.name, m.special_use AS specialUse, m.uid_validity AS uidValidity, m.uid_next AS uidNext,

@@ -7,7 +7,7 @@ import { secretBytes } from '../../support/secret-bytes.js'
 export class BufferedLiteral {
   /** The bytes that have come, and zeros behind them. */
   bytes
-  /** So many bytes are still to come. */
+  /** Bytes that are still to come. */
   left
 
   /** @param {number} size - bytes */

@@ -58,15 +58,15 @@ export class Receiver {
   #isLineExpected = false
   /** @type {CommandLine} */
   #command
-  /** So many bytes have this command's earlier lines, from its last message on. */
+  /** Bytes of this command's earlier lines, from its last message on. */
   #lineBytes = 0
-  /** So many bytes have this command's lines before its last message. */
+  /** Bytes of this command's lines before its last message. */
   #passedBytes = 0
   /** Bytes of this command's buffered literals. */
   #literalBytes = 0
   /** @type {LiteralHeader | null} */
   #header = null
-  /** So many bytes are still to come of the message, or of the refused literal, that is passing. */
+  /** Bytes that are still to come of the message, or of the refused literal, that is passing. */
   #remaining = 0
   /** @type {BufferedLiteral | null} */
   #literal = null

@@ -32,7 +32,7 @@ export class ReplyOutput {
   #isFlushScheduled = false
   /** Whether the socket gathers what it gets, until the next flush. */
   #isCorked = false
-  /** So many bytes are gathered in the socket. */
+  /** Bytes that the socket has gathered and not sent yet. */
   #gatheredBytes = 0
   #isStopped = false
 

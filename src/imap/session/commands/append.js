@@ -66,7 +66,7 @@ class AppendDialogue {
   #contents = []
   /** @type {ContentWriter[]} */
   #writers = []
-  /** So many bytes of memory are taken by the complete messages. */
+  /** Bytes of memory that the complete messages take. */
   #heldBytes = 0
   /** Whether the command's end has been read, or will not come. */
   #isOver = false
