@@ -5,15 +5,35 @@ import { BlockList, isIP } from 'node:net'
 import { MailError } from '../errors.js'
 import { unmapAddress } from './loopback.js'
 
+/** What an address with or without the length of a prefix is written with; a zone at the most, as in `fe80::1%eth0`. */
+const ENTRY = /^([\d.]+|[\da-f:.]+(?:%\w+)?)(?:\/(\d{1,3}))?$/i
+
 /**
  * @param {string} entry
  * @returns {boolean} whether it is a single address or a CIDR block
  */
 export function isAddressOrBlock(entry) {
-  const [address = '', bits, ...rest] = entry.split('/')
-  const widest = isIP(address) === 6 ? 128 : 32
-  if (isIP(address) === 0 || rest.length > 0) return false
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= widest)
+  try {
+    addEntry(new BlockList(), entry)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Leaves it to Node's list what an address is: `isIP` compiles a long expression when it is first asked about IPv6, which
+ * takes 10 ms of every start.
+ *
+ * @param {BlockList} blocks
+ * @param {string} entry
+ * @throws {Error} where it is neither a single address nor a CIDR block
+ */
+function addEntry(blocks, entry) {
+  const [, address = '', bits] = ENTRY.exec(entry) ?? []
+  const family = address.includes(':') ? 'ipv6' : 'ipv4'
+  if (bits === undefined) blocks.addAddress(address, family)
+  else blocks.addSubnet(address, Number(bits), family)
 }
 
 /** Single addresses and CIDR blocks. */
@@ -27,12 +47,11 @@ export class AddressList {
    */
   constructor(entries, setting) {
     for (const entry of entries) {
-      if (!isAddressOrBlock(entry))
+      try {
+        addEntry(this.#blocks, entry)
+      } catch {
         throw new MailError('CONFIG_INVALID', { detail: `${setting}: ${entry}` })
-      const [address = '', bits] = entry.split('/')
-      const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-      if (bits === undefined) this.#blocks.addAddress(address, family)
-      else this.#blocks.addSubnet(address, Number(bits), family)
+      }
     }
   }
 

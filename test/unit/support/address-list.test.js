@@ -17,7 +17,21 @@ test('single addresses and blocks are in it, in every form that sockets show the
 })
 
 test('what is no address and no block is named', () => {
-  for (const entry of ['localhost', '10.0.0.0/33', '::/129', '10.0.0.0/', '10.0.0.0/x', '']) {
+  for (const entry of [
+    ...['localhost', '10.0.0.0/33', '::/129', '10.0.0.0/', '10.0.0.0/x', ''],
+    ...[
+      '10.0.0.0/8/8',
+      '10.0.0',
+      '01.2.3.4',
+      '10.0.0.0/-1',
+      '1::2::3',
+      '[::1]',
+      '::1\0',
+      ' ::1',
+      '::1\n',
+      '::1%'
+    ]
+  ]) {
     assert.throws(
       () => new AddressList(['127.0.0.1', entry], 'a.setting'),
       (error) =>
