@@ -88,47 +88,93 @@ async function rekey({ services, account, password, onRecoveryCode }) {
     masterKey,
     nextMasterKey
   })
-  /** @type {Credential[]} */
-  let revoked = []
-  let isFinished = true
-  const { folder } = account
   const { keyEpoch } = next.rows
-  await withExclusiveLock(folder, { timeoutMs: LOCK_TIMEOUT_MS }, async () => {
-    const kek = deriveRekeyKey(masterKey.bytes)
-    const associated = rekeyAssociated(account.id, keyEpoch)
-    const wrappedNextKey = wrapKey({ kek, key: nextMasterKey.bytes, associated })
-    kek.fill(0)
-    await onRecoveryCode?.(next.recoveryCode)
-    await directory.beginRekey({
-      accountId: account.id,
-      wrappedNextKey,
-      next: next.rows,
-      startedAtMs: clock.nowMs()
-    })
-    // From here on no app password is added.
-    revoked = (await directory.listCredentials(account.id)).filter(
-      ({ kind }) => kind === 'app-password'
-    )
-    // Looked up again: a restore may have put a file of another cipher in the place.
-    const cipher = (await directory.findAccount(account.id))?.cipher ?? null
-    try {
-      await rekeyMailboxFile({ folder, cipher, masterKey, nextMasterKey })
-    } catch (error) {
-      // The rename may have happened although what came after it failed: the file says.
-      const isRekeyed = isUnderNextKey({ folder, cipher, masterKey, nextMasterKey })
-      if (!isRekeyed) await directory.cancelRekey(account.id, keyEpoch)
-      throw error
+  const keys = { account, keyEpoch, masterKey, nextMasterKey }
+  const { revoked, isFinished } = await withExclusiveLock(
+    account.folder,
+    { timeoutMs: LOCK_TIMEOUT_MS },
+    async () => {
+      const wrappedNextKey = wrapNextKey(keys)
+      await onRecoveryCode?.(next.recoveryCode)
+      await directory.beginRekey({
+        accountId: account.id,
+        wrappedNextKey,
+        next: next.rows,
+        startedAtMs: clock.nowMs()
+      })
+      // From here on no app password is added.
+      const credentials = await directory.listCredentials(account.id)
+      await rekeyFile(directory, keys)
+      return {
+        revoked: credentials.filter(({ kind }) => kind === 'app-password'),
+        isFinished: await tryToFinish(directory, keys)
+      }
     }
-    await directory.finishRekey(account.id, keyEpoch).catch((error) => {
-      // The file has its new key, so that there is no way back: the caller must get the code, and the next login finishes.
-      if (!(error instanceof MailError) || !error.temporary) throw error
-      isFinished = false
-    })
-  })
+  )
   services.unlocker.forget(account.id)
   if (isFinished)
     directory.audit({ action: 'account-rekey', accountId: account.id, detail: { keyEpoch } })
   return { recoveryCode: next.recoveryCode, revoked, isFinished }
+}
+
+/**
+ * What one rekey is about.
+ *
+ * @typedef {object} KeyExchange
+ * @property {Account} account
+ * @property {number} keyEpoch - the next one
+ * @property {SecretBuffer} masterKey - the present one
+ * @property {SecretBuffer} nextMasterKey
+ */
+
+/**
+ * @param {KeyExchange} keys
+ * @returns {Buffer} the next master key, as `settleRekey` unwraps it with the present one
+ */
+function wrapNextKey({ account, keyEpoch, masterKey, nextMasterKey }) {
+  const kek = deriveRekeyKey(masterKey.bytes)
+  const associated = rekeyAssociated(account.id, keyEpoch)
+  try {
+    return wrapKey({ kek, key: nextMasterKey.bytes, associated })
+  } finally {
+    kek.fill(0)
+  }
+}
+
+/**
+ * Gives the mailbox's file its next key, or cancels the rekey.
+ *
+ * @param {AccountServices['directory']} directory
+ * @param {KeyExchange} keys
+ * @throws {MailError} DISK_FULL, ACCOUNT_DAMAGED and what else the exchange of the file may end with
+ */
+async function rekeyFile(directory, { account, keyEpoch, masterKey, nextMasterKey }) {
+  // Looked up again: a restore may have put a file of another cipher in the place.
+  const cipher = (await directory.findAccount(account.id))?.cipher ?? null
+  const file = { folder: account.folder, cipher, masterKey, nextMasterKey }
+  try {
+    await rekeyMailboxFile(file)
+  } catch (error) {
+    // The rename may have happened although what came after it failed: the file says.
+    if (!isUnderNextKey(file)) await directory.cancelRekey(account.id, keyEpoch)
+    throw error
+  }
+}
+
+/**
+ * @param {AccountServices['directory']} directory
+ * @param {KeyExchange} keys - the file has the next one
+ * @returns {Promise<boolean>} false where the directory is busy or full: there is no way back, the caller must get the code,
+ *   and the next login finishes
+ */
+async function tryToFinish(directory, { account, keyEpoch }) {
+  try {
+    await directory.finishRekey(account.id, keyEpoch)
+    return true
+  } catch (error) {
+    if (!(error instanceof MailError) || !error.temporary) throw error
+    return false
+  }
 }
 
 /**
