@@ -2,6 +2,7 @@
  * smtp-server with what LMTP and a clean shutdown need beyond it:
  * - replies of ours carry their own enhanced status code (smtp-server derives one from the reply code, so
  *   a full disk and a full mailbox, both 452, would say the same);
+ * - replies of one turn of the event loop go out together;
  * - addresses may have a quoted local part (smtp-server refuses characters in it that would be special without quotes);
  * - a client that has said all and closed its side still gets its replies, without TLS (smtp-server closes at once, and the
  *   client brings a message again that is stored);
@@ -51,6 +52,8 @@ class LmtpConnection extends SMTPConnection {
   upgrade(callback, secureCallback) {
     // With half-open sockets, nobody would notice a client that goes before its handshake is through.
     this._socket.allowHalfOpen = false
+    // The client reads this reply without TLS.
+    this._socket.uncork()
     if (this._socket.readableEnded) this.close()
     else super.upgrade(callback, secureCallback)
   }
@@ -90,7 +93,19 @@ class LmtpConnection extends SMTPConnection {
    * @param {any} [context] - false: no enhanced status code is added
    */
   send(code, data, context) {
+    this.#gatherReplies()
     return super.send(code, data, hasEnhancedStatus(data) ? false : context)
+  }
+
+  /**
+   * Replies to commands that came together go out together (RFC 2920 §3.2), and so do those to one message with many
+   * recipients: what is sent in this turn of the event loop waits for its end.
+   */
+  #gatherReplies() {
+    const socket = this._socket
+    if (!socket || socket.writableCorked > 0) return
+    socket.cork()
+    setImmediate(() => socket.uncork())
   }
 }
 

@@ -206,3 +206,28 @@ test(
     client.wire.destroy()
   }
 )
+
+test(
+  'replies to commands that come together go out together (RFC 2920 §3.2)',
+  { skip: process.platform !== 'linux' && 'the writes of a process are counted in /proc' },
+  async (t) => {
+    const { folder } = await setUp(t)
+    const { child, port } = await startChild(t, folder)
+    const countWrites = () =>
+      Number(/^syscw: (\d+)$/m.exec(readFileSync(`/proc/${child.pid}/io`, 'latin1'))?.[1])
+    const client = await LmtpClient.connect(port)
+    await client.say('NOOP')
+    const before = countWrites()
+    const recipients = Array.from({ length: 99 }, (_, n) => `RCPT TO:<nobody${n}@example.org>\r\n`)
+    client.wire.send(`MAIL FROM:<>\r\n${recipients.join('')}RSET\r\n`)
+    const replies = []
+    while (replies.length < 101) replies.push(await client.reply())
+    assert.deepEqual(
+      replies.map((reply) => reply.slice(0, 3)),
+      ['250', ...recipients.map(() => '550'), '250']
+    )
+    const writes = countWrites() - before
+    assert.ok(writes > 0 && writes < 20, `${writes} writes`)
+    await client.quit()
+  }
+)
