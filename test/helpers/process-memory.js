@@ -1,7 +1,7 @@
 /**
  * What the kernel says about the memory of a process (proc(5)); Linux only.
  */
-import { closeSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, readSync, writeFileSync } from 'node:fs'
 
 /** For the `skip` option of a test. */
 export const memoryIsUnreadable =
@@ -30,6 +30,12 @@ export const residentBytes = (pid) => statusField(pid, 'VmRSS')
  * @returns {number} the most resident bytes since `forgetPeak`
  */
 export const peakBytes = (pid) => statusField(pid, 'VmHWM')
+
+/**
+ * @param {number} pid
+ * @returns {number}
+ */
+export const countThreads = (pid) => readdirSync(`/proc/${pid}/task`).length
 
 /** @param {number} pid */
 export const forgetPeak = (pid) => writeFileSync(`/proc/${pid}/clear_refs`, '5')
