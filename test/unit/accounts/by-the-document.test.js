@@ -118,6 +118,14 @@ test('password, app password and recovery code open a mailbox and its sealed mai
   assert.equal(masterKeys.length, 3)
   const masterKey = masterKeys[0] ?? assert.fail()
 
+  const appCode = Buffer.from(appPassword.slice('llapp'.length).replaceAll('-', '').toLowerCase())
+  const lookup = hkdf(appCode, Buffer.from(account.id), 'letterlock/1 app password lookup')
+  assert.deepEqual(rows.map(({ kind, lookup }) => [kind, lookup]).toSorted(), [
+    ['app-password', lookup.subarray(0, 8)],
+    ['password', null],
+    ['recovery', null]
+  ])
+
   assert.deepEqual(mailboxesOf(account, masterKey), ['INBOX'])
   const [seal] = /** @type {any[]} */ (directory.prepare('SELECT * FROM seal_identities').all())
   const secret = unwrap(seal.wrapped_secret, hkdf(masterKey, NO_SALT, 'letterlock/1 seal'), [

@@ -23,7 +23,7 @@ function setUpWorkers() {
       for (const other of workers) if (other !== worker) other.note(told)
     }
   }
-  return { make, workers }
+  return { make, workers, clock }
 }
 
 test('who was right at one worker is known to the others, and to one that starts', async () => {
@@ -45,6 +45,32 @@ test('who was right at one worker is known to the others, and to one that starts
       assert.deepEqual([attempt.standing, attempt.waitMs], [standing, waitMs])
     }
   }
+})
+
+test('who is right again after failures, or a day later, is so to the other workers too', async () => {
+  const { workers, clock } = setUpWorkers()
+  const [first, second] = workers
+  const tryOn = (/** @type {Throttle} */ worker) =>
+    worker.admitInTurn({
+      username: 'ann',
+      remoteAddress: '198.51.100.7',
+      password: anotherPassword()
+    })
+  ;(await tryOn(first)).succeed()
+  for (let n = 0; n < 5; n++) (await tryOn(first)).fail()
+  ;(await tryOn(first)).succeed()
+  const again = await tryOn(second)
+  again.cancel()
+  assert.deepEqual([again.standing, again.waitMs], ['known', 0])
+
+  const dayMs = 24 * 60 * 60_000
+  for (let day = 0; day < 31; day++) {
+    ;(await tryOn(first)).succeed()
+    clock.advance(dayMs + 1)
+  }
+  const later = await tryOn(second)
+  later.cancel()
+  assert.equal(later.standing, 'known')
 })
 
 test('workers that tell each other count as one, and one that starts knows what the others do', async () => {
@@ -108,4 +134,24 @@ test('a worker that starts among others keeps the latest and the most of what th
   await guess(later)
   later.adopt(first.state)
   await guess(later, 3)
+})
+
+test('what a worker is told ages from when it happened, and counts for nothing where nothing did', async () => {
+  const clock = new ManualClock()
+  const make = () => new Throttle({ clock, exemptAddresses: [] })
+  const attempt = (/** @type {Throttle} */ worker, /** @type {string} */ remoteAddress) =>
+    worker.admitInTurn({ username: 'ann', remoteAddress, password: anotherPassword() })
+  const [first, later] = [make(), make()]
+  ;(await attempt(first, '192.0.2.99')).cancel()
+  assert.deepEqual(first.state, { names: [], addresses: [], pairs: [] })
+  for (let n = 0; n < 5; n++) (await attempt(first, `192.0.2.${n}`)).fail()
+  clock.advance(50 * 60_000)
+  later.adopt(first.state)
+  const soon = await attempt(later, '192.0.2.99')
+  soon.cancel()
+  assert.equal(soon.waitMs, 250)
+  clock.advance(10 * 60_000 + 1)
+  const afterAnHour = await attempt(later, '192.0.2.99')
+  afterAnHour.cancel()
+  assert.equal(afterAnHour.waitMs, 0)
 })

@@ -159,6 +159,9 @@ test('who was right from a place and is wrong there again and again no longer go
   // Where the first is right, the others need no check; where it is wrong, each costs one.
   assert.deepEqual(standingsOf(sessions), firstAndOthers)
   for (const session of sessions) session.succeed()
+  const oneMore = await admit(right)
+  assert.equal(oneMore.standing, 'known')
+  oneMore.succeed()
 
   const guesses = await Promise.all(Array.from({ length: 20 }, () => admit()))
   assert.deepEqual(standingsOf(guesses), firstAndOthers)
@@ -179,7 +182,9 @@ test('who was right from a place and is wrong there again and again no longer go
 })
 
 test('the connections that a mail program opens at once do not wait for each other', async () => {
-  const { throttle } = setUp()
+  const { throttle, fail } = setUp()
+  // One mistyped password more, and each attempt waits.
+  for (let index = 0; index < 4; index++) await fail('anna', '192.0.2.1')
   const input = { username: 'anna', remoteAddress: '192.0.2.1', password: Buffer.from('right') }
   const logIn = async () => {
     const attempt = await throttle.admitInTurn(input)
@@ -244,6 +249,22 @@ test('while one guess of an address is checked after a hold, the others from the
   succeed()
   const { fail: failThird } = await third
   failThird()
+})
+
+test('a thousand attempts of an address wait for those before them, and the next is refused at once', async () => {
+  const { throttle } = setUp()
+  const admit = () =>
+    throttle.admitInTurn({
+      username: 'anna',
+      remoteAddress: '192.0.2.1',
+      password: anotherPassword()
+    })
+  const begun = await Promise.all(Array.from({ length: 11 }, admit))
+  const waiting = Array.from({ length: 1000 }, async () => (await admit()).cancel())
+  const oneMore = admit().catch((error) => error)
+  assert.ok(isThrottled(await Promise.race([oneMore, turn('still waits')])))
+  for (const attempt of begun) attempt.cancel()
+  await Promise.all(waiting)
 })
 
 test('an attempt ends once', async () => {
