@@ -1,0 +1,106 @@
+/**
+ * Changes of accounts and tenants over /v1: what was asked for is so, and stands in the audit log with whose it is.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startAdmin } from '../../helpers/admin.js'
+import { PASSWORD } from '../../helpers/server.js'
+import { WireClient } from '../../helpers/wire-client.js'
+
+test('an account and a tenant have from the beginning what was asked for, and keep it until it is changed', async (t) => {
+  const { ask, token } = await startAdmin(t)
+  const all = { token: await token(['all']) }
+  const limits = { label: 'Acme', quotaBytes: 5_000_000, maxAccounts: 7 }
+  const tenant = await ask('POST', '/v1/tenants', { ...all, body: { id: 'acme', ...limits } })
+  const { label, quotaBytes, maxAccounts } = tenant.body
+  assert.deepEqual({ label, quotaBytes, maxAccounts }, limits)
+  const wish = { quotaBytes: 1000, quotaMessages: 20, tenant: 'acme' }
+  const made = await ask('POST', '/v1/accounts', {
+    ...all,
+    body: { address: 'anna@example.org', password: PASSWORD, ...wish }
+  })
+  const { account } = made.body
+  assert.deepEqual({ ...account, ...wish, isEnabled: true }, account)
+  const url = `/v1/accounts/${account.id}`
+  const changed = await ask('PATCH', url, { ...all, body: { isEnabled: false, quotaBytes: 0 } })
+  assert.deepEqual(changed.body, { ...account, isEnabled: false, quotaBytes: 0 })
+  assert.deepEqual((await ask('GET', url, all)).body, changed.body)
+})
+
+test('an account is deleted only by its own address', async (t) => {
+  const { ask, token, addAccount } = await startAdmin(t)
+  const all = { token: await token(['all']) }
+  const { id } = await addAccount('anna@example.org')
+  await addAccount('bert@example.org')
+  const url = `/v1/accounts/${id}`
+  for (const [query, status] of /** @type {const} */ ([
+    ['', 400],
+    ['?confirm=bert@example.org', 422],
+    ['?confirm=anna@example.com', 422]
+  ])) {
+    assert.equal((await ask('DELETE', `${url}${query}`, all)).status, status, query)
+    assert.equal((await ask('GET', url, all)).status, 200, query)
+  }
+  assert.equal((await ask('DELETE', `${url}?confirm=Anna@Example.org`, all)).status, 204)
+})
+
+test('what is changed stands in the audit log with account, token and outcome, and what is read does not', async (t) => {
+  const { ask, token, services, port, accountId } = await startAdmin(t, { users: ['anna', 'bert'] })
+  const { directory } = services
+  const [anna, bert] = [await accountId('anna'), await accountId('bert')]
+  const bearer = await token(['all'])
+  const { body: own } = await ask('GET', '/v1/token', { token: bearer })
+  const client = await WireClient.connect(port)
+  t.after(() => client.destroy())
+  await client.login('anna', `"${PASSWORD}"`)
+  const { body } = await ask('GET', '/v1/sessions', { token: bearer })
+  const aliases = `/v1/accounts/${anna}/aliases`
+  const steps = /** @type {[string, string, unknown, number][]} */ ([
+    ['POST', aliases, { address: 'info@example.org' }, 201],
+    ['DELETE', `${aliases}/info@example.org`, undefined, 204],
+    ['DELETE', `${aliases}/info@example.org`, undefined, 404],
+    ['PATCH', `/v1/accounts/${anna}`, { quotaBytes: 9 }, 200],
+    ['DELETE', `/v1/sessions/${body.sessions[0].id}`, undefined, 204],
+    ['POST', '/v1/maintenance', { accountId: anna }, 202],
+    ['POST', '/v1/maintenance', {}, 202]
+  ])
+  await directory.flush()
+  const requested = []
+  const [last] = await directory.pageAudit({ limit: 1 })
+  for (const [method, url, sent, status] of steps) {
+    await ask('GET', `/v1/accounts/${anna}`, { token: bearer })
+    assert.equal((await ask(method, url, { token: bearer, body: sent })).status, status, url)
+    await directory.flush()
+    const asked = await directory.listMaintenanceRequests([anna, bert])
+    requested.push([...asked.keys()].toSorted())
+  }
+  assert.deepEqual(requested.slice(-3), [[], [anna], [anna, bert].toSorted()])
+  const rows = await directory.pageAudit({ limit: 100, afterId: last?.id ?? 0 })
+  const write = (
+    /** @type {string} */ operation,
+    /** @type {number} */ status,
+    /** @type {string | null} */ accountId = anna
+  ) => ['api-write', accountId, '127.0.0.1', { token: own.id, operation, status }]
+  assert.deepEqual(
+    rows
+      .toReversed()
+      .map(({ action, accountId, remoteAddress, detail }) => [
+        action,
+        accountId,
+        remoteAddress,
+        detail
+      ]),
+    [
+      ['alias-add', anna, null, undefined],
+      write('addAlias', 201),
+      ['alias-remove', anna, null, undefined],
+      write('removeAlias', 204),
+      write('removeAlias', 404),
+      ['account-set', anna, null, { quotaBytes: 9 }],
+      write('updateAccount', 200),
+      write('endSession', 204),
+      write('requestMaintenance', 202),
+      write('requestMaintenance', 202, null)
+    ]
+  )
+})
