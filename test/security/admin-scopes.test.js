@@ -63,6 +63,7 @@ test('each route opens for the scopes that the documentation names, and for noth
     tenant: null,
     expiresAtMs: services.clock.nowMs()
   })
+  await assert.rejects(token(['all'], 'nobody.test'), { code: 'TENANT_NOT_FOUND' })
   const good = await token(['all'])
   const nobodys = [
     undefined,

@@ -164,7 +164,8 @@ export function accountsContract({ name, setUp }) {
       [account?.quotaBytes, account?.quotaMessages, account?.isEnabled, account?.cipher],
       [5, 7, false, 'aegis-256']
     )
-    await assert.rejects(directory.updateAccount('nobody', { quotaBytes: 1 }), isMissing)
+    for (const change of [{ quotaBytes: 1 }, { tenant: 'example.org' }, {}])
+      await assert.rejects(directory.updateAccount('nobody', change), isMissing)
   })
 
   test(`${name}: of two that ask for one address at once, one gets it`, async (t) => {

@@ -133,6 +133,21 @@ export function lateWritesContract({ name, setUp }) {
     await directory.close()
   })
 
+  test(`${name}: events that have gone by their age leave room in the audit log to later ones`, async (t) => {
+    const { open, clock } = await setUp(t)
+    const directory = open({ audit: { days: 2, maxEvents: 1000, deletionDays: 100 } })
+    const record = async (/** @type {number} */ count) => {
+      for (let nth = 0; nth < count; nth++) directory.audit({ action: 'login', tenant: 'acme' })
+      await directory.flush()
+    }
+    directory.audit({ action: 'account-delete', accountId: '0123456789abcdef' })
+    await record(900)
+    clock.advance(9 * 24 * 3_600_000)
+    for (let writes = 0; writes < 10; writes++) await record(90)
+    assert.equal((await directory.pageAudit({ tenant: 'acme', limit: 5000 })).length, 900)
+    await directory.close()
+  })
+
   test(`${name}: of many who have alike many events in a full audit log nobody loses all`, async (t) => {
     const { open } = await setUp(t)
     const directory = open({ audit: { days: 365, maxEvents: 1000 } })
