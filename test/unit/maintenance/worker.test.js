@@ -142,46 +142,6 @@ test('daily jobs run once a day, and those asked for at the next occasion', asyn
   assert.equal((await services.directory.listMaintenanceRequests([account.id])).size, 0)
 })
 
-test('retention takes Trash and Junk by the configured days, and nothing without them', async (t) => {
-  const settings = { 'maintenance.trashDays': 30, 'maintenance.junkDays': 10 }
-  const { enter, run, clock, open } = await setUp(t, settings)
-  const { store } = await enter()
-  for (const name of ['Trash', 'Junk', 'INBOX']) await appendMany(store, name, 2)
-  const counts = async () =>
-    Promise.all(
-      ['Trash', 'Junk', 'INBOX'].map(async (name) => (await store.mailboxStatus(name)).messageCount)
-    )
-  // After a long time without, or with a clock that leapt ahead, the second run does what is due.
-  const seen = []
-  for (const days of [18, 2, 18, 2]) {
-    clock.advance(days * DAY_MS)
-    await run(store)
-    seen.push(await counts())
-  }
-  assert.deepEqual(seen, [
-    [2, 2, 2],
-    [2, 0, 2],
-    [2, 0, 2],
-    [0, 0, 2]
-  ])
-  assert.equal((await open()).config.maintenance.trashDays, 30)
-})
-
-test('a clock that is years ahead for an hour empties neither Trash nor Junk', async (t) => {
-  const settings = { 'maintenance.trashDays': 30, 'maintenance.junkDays': 10 }
-  const { enter, run, clock } = await setUp(t, settings)
-  const { store } = await enter()
-  for (const name of ['Trash', 'Junk']) await appendMany(store, name, 2)
-  clock.advance(2 * DAY_MS)
-  await run(store)
-  for (const days of [3650, -3648]) {
-    clock.advance(days * DAY_MS)
-    await run(store)
-    for (const name of ['Trash', 'Junk'])
-      assert.equal((await store.mailboxStatus(name)).messageCount, 2, name)
-  }
-})
-
 test('a job that fails is counted, told and tried again later; the others go on', async (t) => {
   const { enter, services, account, runs, clock, lines } = await setUp(t)
   const { store } = await enter()
