@@ -59,7 +59,5 @@ async function believedTime({ repository, config, clock }) {
   const nowMs = clock.nowMs()
   const last = inOrder(await repository.listGenerations(), nowMs).at(-1)
   if (last === undefined) return nowMs
-  const lastMs = generationTimeMs(last)
-  // A run that was dated while the clock was ahead says nothing.
-  return lastMs > nowMs ? nowMs : Math.min(nowMs, overdueAt(lastMs, config.backup) + DAY_MS)
+  return Math.min(nowMs, overdueAt(generationTimeMs(last), config.backup) + DAY_MS)
 }

@@ -17,9 +17,7 @@ const BELIEVED_MS = 2 * DAY_MS
  * @returns {number} wall clock, ms. Where nobody has opened the mailbox for long, the next run deletes what this one does not
  */
 function believedTime({ nowMs, lastDoneAtMs, isRequested }) {
-  // A `lastDoneAtMs` from a time when the clock was ahead says nothing.
-  if (isRequested || lastDoneAtMs > nowMs) return nowMs
-  return Math.min(nowMs, lastDoneAtMs + BELIEVED_MS)
+  return isRequested ? nowMs : Math.min(nowMs, lastDoneAtMs + BELIEVED_MS)
 }
 
 /** @type {MaintenanceJob} */
