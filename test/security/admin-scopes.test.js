@@ -56,6 +56,24 @@ test('each route opens for the scopes that the documentation names, and for noth
     expiresAtMs: null
   })
   await revokeApiToken({ services, id: revoked.token.id })
+  const later = await createApiToken({
+    services,
+    label: '',
+    scopes: ['read'],
+    tenant: null,
+    expiresAtMs: services.clock.nowMs() + 3_600_000
+  })
+  assert.equal((await ask('GET', '/v1/token', { token: later.text })).body.id, later.token.id)
+  await services.directory.flush()
+  const written = await services.directory.pageAudit({ limit: 3, isOldestFirst: true })
+  assert.deepEqual(
+    written.map(({ action, detail }) => [action, detail?.['token'], detail?.['scopes']]),
+    [
+      ['account-create', undefined, undefined],
+      ['token-create', revoked.token.id, 'all'],
+      ['token-revoke', revoked.token.id, undefined]
+    ]
+  )
   const expired = await createApiToken({
     services,
     label: '',

@@ -81,7 +81,8 @@ test('Thunderbird gets servers by preference, from both of its addresses', async
   const { clientConfig } = parser.parse(text)
   assert.equal(clientConfig['@_version'], '1.1')
   const { emailProvider } = clientConfig
-  assert.equal(emailProvider.domain, 'example.net')
+  assert.deepEqual([emailProvider.domain, emailProvider['@_id']], ['example.net', 'example.net'])
+  assert.match(text, /^<\?xml version="1.0" encoding="UTF-8"\?>/)
   const shared = { authentication: 'password-cleartext', username: '%EMAILADDRESS%' }
   const host = { hostname: 'mail.example.org' }
   assert.deepEqual(emailProvider.incomingServer, [
@@ -126,6 +127,8 @@ test('without an address the name that was asked says the domain', async (t) => 
   }
   assert.equal(await domainOf('autoconfig.example.net'), 'example.net')
   assert.equal(await domainOf('mail.example.org'), 'example.org')
+  const empty = await get('/mail/config-v1.1.xml?emailaddress=', 'autoconfig.example.net')
+  assert.match(empty.text, /<domain>example\.net</)
   const known = '/.well-known/autoconfig'
   assert.equal(await domainOf('example.net', known), 'example.net')
   assert.equal(await domainOf('autoconfig.example.net', known), 'example.net')
@@ -171,13 +174,30 @@ test('what is turned off is not offered, and ports may be told', async (t) => {
       one.Type,
       one.Server,
       one.Port,
-      one.Encryption
+      one.SSL,
+      one.Encryption,
+      one.UsePOPAuth
     ]),
     [
-      ['IMAP', 'mail.example.org', '10993', 'SSL'],
-      ['SMTP', 'smtp.example.org', '587', 'TLS']
+      ['IMAP', 'mail.example.org', '10993', 'on', 'SSL', undefined],
+      ['SMTP', 'smtp.example.org', '587', 'off', 'TLS', 'on']
     ]
   )
+})
+
+test('without a server for outgoing mail none is told, to any program', async (t) => {
+  const { get, post } = await start(t, {
+    'discovery.submissionsPort': 0,
+    'discovery.submissionPort': 0
+  })
+  const thunderbird = await get('/mail/config-v1.1.xml?emailaddress=a@example.org')
+  assert.doesNotMatch(thunderbird.text, /outgoingServer/)
+  const apple = await get('/email.mobileconfig?email=a@example.org')
+  assert.equal(apple.status, 200)
+  assert.match(apple.text, /IncomingMailServerHostName/)
+  assert.doesNotMatch(apple.text, /OutgoingMailServer/)
+  const outlook = await post(question('a@example.org'))
+  assert.doesNotMatch(outlook.text, /SMTP/)
 })
 
 test('Apple gets a profile without a password, the same for the same address', async (t) => {
@@ -203,6 +223,7 @@ test('Apple gets a profile without a password, the same for the same address', a
   ]) {
     assert.ok(squeezed.includes(`<key>${key}</key>${value}`), key)
   }
+  assert.match(squeezed, /<plist version="1.0"><dict>.*<key>PayloadContent<\/key><array><dict>/)
   assert.doesNotMatch(text, /<key>(Incoming|Outgoing)Password</)
   const ids = [...squeezed.matchAll(/<key>PayloadUUID<\/key><string>([^<]+)/g)].map(([, id]) => id)
   assert.equal(new Set(ids).size, 2)
@@ -332,4 +353,5 @@ test('plain HTTP is for a proxy on this machine alone', async (t) => {
   await assert.rejects(start(t, { 'discovery.isTls': false, 'discovery.listen': '0.0.0.0:80' }), {
     code: 'CONFIG_INVALID'
   })
+  await start(t, { 'discovery.listen': '0.0.0.0:443' })
 })
