@@ -320,9 +320,10 @@ test('whatever is asked, the answer is well-formed and no failure of the server'
 test('over HTTPS, with a certificate that is replaced while it runs', async (t) => {
   const { server, makeCertificate } = await start(t)
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
-  const ask = () =>
+  const ask = (host = 'localhost') =>
     new Promise((resolve, reject) => {
       const options = {
+        host,
         port,
         path: '/mail/config-v1.1.xml',
         rejectUnauthorized: false,
@@ -343,6 +344,8 @@ test('over HTTPS, with a certificate that is replaced while it runs', async (t) 
   server.replaceCertificate(await makeCertificate('other'))
   const [, after] = await ask()
   assert.notEqual(after, before)
+  // Who asks for the address alone names no server in the handshake.
+  assert.deepEqual(await ask('127.0.0.1'), [200, after])
 })
 
 test('plain HTTP is for a proxy on this machine alone', async (t) => {

@@ -190,6 +190,7 @@ test('app passwords and recovery codes open nothing here, and the person is told
   await browser.logIn(ALICE, PASSWORD)
   const inside = await browser.post('/recovery-code', { password: appPassword })
   assert.deepEqual([inside.status, /no code/.test(inside.text)], [422, true])
+  assert.equal((await browser.post('/recovery-code', { password: '' })).status, 422)
 })
 
 test('a disabled account is told so after the right password alone, and its sessions end', async (t) => {
