@@ -38,6 +38,7 @@ function build(files) {
 
 const FILES = [
   { path: SPOOL, size: 4096 },
+  { path: SPOOL.replace('/', '/aside/'), size: UNIT_BYTES },
   { path: 'mail.db-wal', size: 0 },
   { path: 'mail.db', size: UNIT_BYTES * 3 + 1 }
 ]
@@ -72,17 +73,22 @@ test('the units of some files only are found behind those of the others', () => 
 
 test('a part of a snapshot is one itself: its last file ends where its units do', () => {
   const builder = new SnapshotBuilder()
+  builder.startFile({ path: SPOOL, size: UNIT_BYTES + 1 })
+  for (let i = 0; i < 2; i++) builder.addUnit(randomBytes(32), { pack: 'p', offset: i })
   builder.startFile({ path: 'mail.db', size: UNIT_BYTES * 10 })
   for (let i = 0; i < 4; i++) builder.addUnit(randomBytes(32), { pack: 'p', offset: i })
   const part = decodeSnapshot(encodeSnapshot(builder.finishPart(FACTS)))
-  assert.deepEqual(part.files, [{ path: 'mail.db', size: UNIT_BYTES * 4 }])
-  assert.equal([...unitsOf(part)].length, 4)
+  assert.deepEqual(part.files, [
+    { path: SPOOL, size: UNIT_BYTES + 1 },
+    { path: 'mail.db', size: UNIT_BYTES * 4 }
+  ])
+  assert.equal([...unitsOf(part)].length, 6)
 })
 
 const whole = encodeSnapshot(build(FILES).builder.finish(FACTS))
-const outside = encodeSnapshot(
-  build([{ path: '../../etc/passwd', size: 10 }]).builder.finish(FACTS)
-)
+const of = (/** @type {string} */ path, size = 10) =>
+  encodeSnapshot(build([{ path, size }]).builder.finish(FACTS))
+const sealed = `${'ab'.repeat(16)}.sealed`
 const noPack = encodeSnapshot({ ...build(FILES).builder.finish(FACTS), packs: [] })
 
 for (const [name, bytes] of /** @type {[string, Buffer][]} */ ([
@@ -90,7 +96,14 @@ for (const [name, bytes] of /** @type {[string, Buffer][]} */ ([
   ['something else', Buffer.from('SQLite format 3')],
   ['one that was cut', whole.subarray(0, whole.length - 1)],
   ['one whose header was cut', whole.subarray(0, 40)],
-  ['one that leads out of the folder', outside]
+  ['one that leads out of the folder', of('../../etc/passwd')],
+  ['one that leads out of it to a mailbox', of('../mail.db')],
+  ['one that leads out of it to mail', of(`../spool/${sealed}`)],
+  ['one that leads into a mailbox', of('mail.db/..')],
+  ['one that leads out of the spool', of(`spool/../${sealed}`)],
+  ['one of a name that no mail has', of(`spool/${sealed.toUpperCase()}`)],
+  ['one of a file below nothing', of('mail.db', -1)],
+  ['one of half a byte', of('mail.db', 0.5)]
 ])) {
   test(`${name} is no snapshot`, () => {
     assert.throws(() => decodeSnapshot(bytes), { code: 'BACKUP_DAMAGED' })
