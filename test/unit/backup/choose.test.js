@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { chooseGeneration } from '../../../src/backup/choose.js'
+import { inOrder } from '../../../src/backup/generation-order.js'
 import { Repository } from '../../../src/backup/repository.js'
 import { openFolderTarget } from '../../../src/backup/targets/folder.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
@@ -28,8 +29,11 @@ async function setUp(t) {
 }
 
 test('a backup is chosen by its name, as the last that had begun by a time, or as the last', async (t) => {
-  const { add, choose } = await setUp(t)
-  await assert.rejects(choose(), { code: 'BACKUP_MISSING' })
+  const { folder, add, choose } = await setUp(t)
+  await assert.rejects(choose(), {
+    code: 'BACKUP_MISSING',
+    detail: `there is none yet in ${folder}`
+  })
   for (const name of NAMES) await add(name)
   for (const name of NAMES) assert.equal(await choose({ name }), name)
   for (const name of ['2026-11-23T03-00-00Z', `../generations/${NAMES[0]}`, ''])
@@ -56,6 +60,8 @@ test('the last backup is none that cannot have been made yet, unless there is no
   const ahead = '2026-11-26T12-00-00Z'
   for (const name of [ahead, ...NAMES, '2026-11-26T12-00-01Z']) await add(name)
   assert.equal(await choose(), ahead)
+  const all = [ahead, '2026-11-26T12-00-01Z', ...NAMES.toReversed()]
+  assert.deepEqual(inOrder(all, NOW_MS), ['2026-11-26T12-00-01Z', ...NAMES, ahead])
 })
 
 test('what lies beside the backups is none, and each has a name of its own', async (t) => {

@@ -143,6 +143,7 @@ test('every answer tells the browser to run and load nothing from elsewhere, and
     assert.equal(headers['cross-origin-opener-policy'], 'same-origin')
   }
   for (const { headers } of answers.slice(0, 6)) assert.equal(headers['cache-control'], 'no-store')
+  assert.equal(answers[6]?.headers['cache-control'], 'no-cache')
   const page = (await browser.get('/')).text
   assert.doesNotMatch(page, /<script|<style|style=|onclick|https?:\/\/(?!127)/)
 })

@@ -40,7 +40,8 @@ test('addresses, app passwords with their ends, and who is connected are shown a
   const [imap, other] = [await server.connectImap(), await server.connectImap()]
   await imap.login('alice', phone.text)
   await other.login('alice', `"${PASSWORD}"`)
-  const browser = server.browser()
+  const [browser, another] = [server.browser(), server.browser()]
+  await another.logIn(ALICE, PASSWORD)
   await browser.logIn(ALICE, PASSWORD)
   const seen = async (/** @type {string} */ path) => wordsOf((await browser.get(path)).text)
 
@@ -62,6 +63,11 @@ test('addresses, app passwords with their ends, and who is connected are shown a
   const sessions = await seen('/sessions')
   assert.match(sessions, / 127\.0\.0\.1 2026-01-02 00:00 UTC phone, only to read /)
   assert.match(sessions, / 127\.0\.0\.1 2026-01-02 00:00 UTC the password Disconnect/)
+
+  assert.match(
+    sessions,
+    / This page 127\.0\.0\.1, since .*? UTC 127\.0\.0\.1, since .*? UTC \(this browser\) /
+  )
 
   for (const path of ['/password?done=constructor', '/password?done=other', '/password'])
     assert.equal(await seen(path), await seen('/password?done='), path)
