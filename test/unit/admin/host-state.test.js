@@ -16,6 +16,8 @@ test('points are kept at their interval, whoever looks meanwhile; the last one i
     sums: {
       .../** @type {any} */ (snapshotCounters()),
       sessions: { connections: 2, loggedIn: 1, idling: 0 },
+      commands: { NOOP: { OK: 1, NO: 20, BAD: 300 }, FETCH: { OK: 4000, NO: 0, BAD: 0 } },
+      logins: { accepted: 9, refused: 1, throttled: 20 },
       mailboxes: { open: 1 },
       process: { rss: 5 }
     },
@@ -54,6 +56,53 @@ test('points are kept at their interval, whoever looks meanwhile; the last one i
     [points[0]?.sessions, points[0]?.rssBytes, points[0]?.eventLoopP99Ms],
     [2, 10, 3]
   )
+  assert.deepEqual([points[0]?.commands, points[0]?.loginsRefused], [8642, 42])
+})
+
+test('a check of the directory serves for ten minutes, unless it failed, and a list of backups for one', async (t) => {
+  const { services, clock } = await openTestAccounts(t)
+  const asked = { checks: 0, lists: 0 }
+  const failing = { isSo: false }
+  services.directory.quickCheck = async () => {
+    asked.checks++
+    if (failing.isSo) throw new Error('of the disk')
+    return { problems: [], misfits: [], keyless: [] }
+  }
+  const list = async () => {
+    asked.lists++
+    return NO_BACKUPS
+  }
+  const state = new HostState({
+    workers: async () => [],
+    silentWorkers: async () => 0,
+    survey: /** @type {any} */ (null),
+    backups: { list },
+    certificates: () => [],
+    services
+  })
+  const counts = []
+  for (const afterMs of [0, 0, 600_000, 1, 600_001, -600_001]) {
+    clock.advance(afterMs)
+    await Promise.all([state.checkDirectory(), state.checkDirectory()])
+    counts.push(asked.checks)
+  }
+  assert.deepEqual(counts, [1, 1, 1, 2, 3, 4])
+  failing.isSo = true
+  clock.advance(600_001)
+  await assert.rejects(state.checkDirectory(), /of the disk/)
+  failing.isSo = false
+  await state.checkDirectory()
+  assert.equal(asked.checks, 6)
+
+  await state.listBackups()
+  clock.advance(5001)
+  await state.listBackups()
+  assert.equal(asked.lists, 1)
+  await state.listBackups({ isRecent: true })
+  assert.equal(asked.lists, 2)
+  clock.advance(60_001)
+  await state.listBackups()
+  assert.equal(asked.lists, 3)
 })
 
 test('where the disk cannot be looked at any more, nothing is said to be well by an earlier look', async (t) => {

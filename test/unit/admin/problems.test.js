@@ -1,0 +1,86 @@
+/**
+ * What an error becomes for whoever asked: its status, its name, and nothing that is meant for the log.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fastify } from 'fastify'
+import { createErrorHandler } from '../../../src/admin/problem.js'
+import { ERROR_TABLE, MailError } from '../../../src/errors.js'
+import { startAdmin } from '../../helpers/admin.js'
+import { recordingLogger } from '../../helpers/log-lines.js'
+
+/** @typedef {keyof typeof ERROR_TABLE} ErrorCode */
+
+/** @type {Partial<Record<ErrorCode, number>>} */
+const STATUSES = {
+  ACCOUNT_NOT_FOUND: 404,
+  CREDENTIAL_NOT_FOUND: 404,
+  TENANT_NOT_FOUND: 404,
+  ACCOUNT_EXISTS: 409,
+  TENANT_EXISTS: 409,
+  TENANT_IN_USE: 409,
+  LIMIT: 409,
+  ADDRESS_INVALID: 422,
+  PASSWORD_REFUSED: 422,
+  LABEL_REFUSED: 422,
+  THROTTLED: 429,
+  DISK_FULL: 507
+}
+const DETAIL = 'for the log alone'
+
+test('an error of ours has the status of its kind and its name, and any other is a fault that the log knows by a reference', async () => {
+  const { logger, lines } = recordingLogger()
+  const app = fastify()
+  app.setErrorHandler(createErrorHandler(logger))
+  app.get('/:code', async ({ params }) => {
+    const { code } = /** @type {{ code: ErrorCode | 'none' }} */ (params)
+    throw code === 'none' ? new Error(DETAIL) : new MailError(code, { detail: DETAIL })
+  })
+  for (const [code, { temporary }] of Object.entries(ERROR_TABLE)) {
+    const status = STATUSES[/** @type {ErrorCode} */ (code)] ?? (temporary ? 503 : 500)
+    const { statusCode, payload } = await app.inject(`/${code}`)
+    assert.deepEqual([code, statusCode], [code, status])
+    assert.ok(!payload.includes(DETAIL), payload)
+    const problem = JSON.parse(payload)
+    if (status === 500) continue
+    const name = code.toLowerCase().replaceAll('_', '-')
+    assert.deepEqual([problem.code, problem.type], [code, `urn:letterlock:problem:${name}`])
+  }
+  lines.length = 0
+  const { payload } = await app.inject('/none')
+  const { status, type, reference } = JSON.parse(payload)
+  assert.deepEqual([status, type, payload.includes(DETAIL)], [500, 'about:blank', false])
+  assert.deepEqual(
+    lines.map((line) => line['reference']),
+    [reference]
+  )
+})
+
+test('a request that does not fit is told which part of it, and a number is one in figures alone', async (t) => {
+  const { ask, token } = await startAdmin(t)
+  const all = { token: await token(['all']) }
+  const body = { address: 'anna@example.org', password: 'x', quotaBytes: '5' }
+  for (const [method, url, sent, part, path] of /** @type {const} */ ([
+    ['POST', '/v1/accounts', body, 'body', '/quotaBytes'],
+    ['GET', '/v1/accounts?limit=1e999', undefined, 'querystring', '/limit'],
+    ['GET', '/v1/accounts?limit=', undefined, 'querystring', '/limit'],
+    ['GET', '/v1/accounts?limit=0x10', undefined, 'querystring', '/limit'],
+    ['GET', '/v1/accounts?limit=%205', undefined, 'querystring', '/limit'],
+    ['GET', '/v1/accounts?offset=-1', undefined, 'querystring', '/offset'],
+    ['GET', `/v1/accounts/${'x'.repeat(30)}`, undefined, 'params', '/accountId']
+  ])) {
+    const { status, body: problem } = await ask(method, url, { ...all, body: sent })
+    assert.deepEqual([url, status, problem.errors?.[0]?.path], [url, 400, path])
+    assert.match(problem.detail, new RegExp(`request’s ${part} is not valid`))
+  }
+  assert.equal((await ask('GET', '/v1/accounts?limit=5&offset=0', all)).status, 200)
+})
+
+test('keys that contradict each other are told by the deep check', async (t) => {
+  const { ask, services } = await startAdmin(t)
+  services.directory.quickCheck = async () => ({ problems: [], misfits: ['ab', 'cd'], keyless: [] })
+  const { status, body } = await ask('GET', '/health/deep')
+  const check = body.checks.find((/** @type {any} */ { name }) => name === 'integrity')
+  assert.deepEqual([status, check.status], [503, 'fail'])
+  assert.match(check.text, /keys of 2 accounts contradict .*, first ab:/)
+})
