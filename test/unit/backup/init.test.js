@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { readdir, rm, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { readHostState } from '../../../src/backup/host-state.js'
 import { initBackups } from '../../../src/backup/init.js'
 import { Repository } from '../../../src/backup/repository.js'
 import { runBackup } from '../../../src/backup/run.js'
@@ -33,6 +34,36 @@ test('without backup init, or into another host’s backups, nothing is stored',
   )
   await rm(join(other.data, 'backup.json'))
   await assert.rejects(other.backUp(), { code: 'BACKUP_NOT_READY' })
+  // Nor is the operator sent round in a circle where nothing was set up yet.
+  await assert.rejects(
+    initBackups({
+      data: other.data,
+      repository: host.repository,
+      clock,
+      showKey: () => assert.fail('no key may be made')
+    }),
+    { code: 'BACKUP_NOT_READY', detail: `${host.folder} holds the backups of another host` }
+  )
+})
+
+test('a recipient that is none is refused before anything is set up', async (t) => {
+  const { data, clock } = await openTestAccounts(t)
+  const folder = await scratchFolder(t)
+  const repository = new Repository(openFolderTarget(folder))
+  for (const recipient of ['', 'age1', 'anna@example.org', `age1${'q'.repeat(58)}`])
+    await assert.rejects(
+      initBackups({
+        data,
+        repository,
+        clock,
+        recipient,
+        showKey: () => assert.fail('the key is the operator’s own')
+      }),
+      { code: 'CONFIG_INVALID' },
+      recipient
+    )
+  assert.equal(await readHostState(data), null)
+  assert.deepEqual(await readdir(folder), [])
 })
 
 test('backups are not set up in what they are of, nor around it', async (t) => {
