@@ -192,3 +192,30 @@ test('a message is found by its Message-ID however that is written', async (t) =
     assert.equal((await restoreMessages({ from, to, wanted, into: 'Restored' }))?.restored, 1, id)
   }
 })
+
+test('of more messages than are copied at a time none is left out, in their order, and no folder is made for none', async (t) => {
+  const from = await temporaryStore(t)
+  const to = await temporaryStore(t)
+  const mails = Array.from({ length: 120 }, (_, nth) => ({
+    bytes: Buffer.from(`Message-ID: <${nth}@example.net>\r\n\r\n${nth}\r\n`)
+  }))
+  await appendAll(from, 'INBOX', mails)
+  await from.createMailbox('Empty')
+  /** @type {number[]} */
+  const told = []
+  const onProgress = (/** @type {number} */ restored) => told.push(restored)
+  const wanted = { folder: null, messageId: null }
+  const restored = await restoreMessages({ from, to, wanted, into: 'Restored', onProgress })
+  assert.deepEqual(restored, { restored: 120, folders: ['Restored/INBOX'] })
+  assert.deepEqual([told.at(-1), told], [120, told.toSorted((a, b) => a - b)])
+  const mailboxes = await to.listMailboxes()
+  assert.ok(!mailboxes.some(({ name }) => name === 'Restored/Empty'))
+  const { view } = await to.openView('Restored/INBOX')
+  const uids = mails.map((_, nth) => nth + 1)
+  const records = await to.readMessages(view.mailboxId, uids, { row: true, search: true })
+  assert.deepEqual(
+    records.map(({ messageId }) => messageId),
+    mails.map((_, nth) => `<${nth}@example.net>`)
+  )
+  to.closeView(view)
+})
