@@ -24,6 +24,7 @@ async function connected(t) {
 test('a frame carries a value and a secret; what follows it stays on the socket', async (t) => {
   const { client, socket } = await connected(t)
   const key = Buffer.alloc(32, 7)
+  const writes = t.mock.method(client, 'write').mock
   writeFrame(client, { op: 'session', name: 'ä' }, key)
   client.write('a1 NOOP\r\n')
   client.end()
@@ -34,6 +35,9 @@ test('a frame carries a value and a secret; what follows it stays on the socket'
   let rest = ''
   for await (const chunk of socket) rest += chunk
   assert.equal(rest, 'a1 NOOP\r\n')
+  if (!client.writableFinished) await once(client, 'finish')
+  const copy = /** @type {Uint8Array} */ (writes.calls[0]?.arguments[0])
+  assert.ok(copy.length > 32 && copy.every((byte) => byte === 0))
 })
 
 test('frames come whole and in order, however the bytes are cut', async (t) => {

@@ -16,9 +16,10 @@ const ROOM = 2
 /**
  * @param {import('node:test').TestContext} t
  * @param {import('../../../src/cluster/handoff.js').HandoffPort} port
+ * @param {{ frames?: import('../../../src/cluster/frame.js').Frame[], unforeseen?: Error[] }} [seen] - filled in
  * @returns {Promise<string>} where sessions are offered
  */
-async function holderOf(t, port) {
+async function holderOf(t, port, { frames = [], unforeseen = [] } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'letterlock-handoff-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'holder.sock')
@@ -26,7 +27,9 @@ async function holderOf(t, port) {
     t.after(() => socket.destroy())
     const frame = await readFrame(socket, { timeoutMs: 60_000 })
     assert.ok(frame)
-    await takeSession(socket, frame, port)
+    frames.push(frame)
+    // What nobody foresaw is thrown here as well: the other side says what it was told.
+    await takeSession(socket, frame, port).catch((error) => unforeseen.push(error))
   })
   server.listen(path)
   await once(server, 'listening')
@@ -44,11 +47,84 @@ async function offerTo(path, sessionId, isHolderAlive = async () => true) {
   const account = /** @type {any} */ ({ id: 'account', keyEpoch: 1 })
   const scope = /** @type {any} */ ('all')
   const unlocked = { account, credentialId: 'c', credentialVersion: 1, scope, masterKey }
-  const client = { sessionId, remoteAddress: '192.0.2.1', isTls: false }
+  const client = { sessionId, remoteAddress: '192.0.2.1', isTls: false, password: 'secret' }
   const offer = await offerSession(path, unlocked, client, isHolderAlive)
   if ('socket' in offer) offer.socket.destroy()
   return offer.state
 }
+
+/** @type {import('../../../src/cluster/handoff.js').HandoffPort} */
+const TAKING = {
+  isTaking: () => true,
+  admits: () => true,
+  hasRoomFor: () => true,
+  findAccount: async (id) => /** @type {any} */ ({ id, keyEpoch: 1 }),
+  acquire: async ({ masterKey }) => {
+    masterKey.dispose()
+    return /** @type {any} */ ({ release: async () => {} })
+  },
+  adopt: () => {}
+}
+const failing = (/** @type {Error} */ error) => async () => {
+  throw error
+}
+
+for (const [what, port, answer] of /** @type {const} */ ([
+  ['takes the session', {}, 'taken'],
+  ['takes none any more', { isTaking: () => false }, 'moved'],
+  ['ends meanwhile', { acquire: failing(new MailError('SHUTTING_DOWN')) }, 'moved'],
+  ['does not know the account', { findAccount: async () => null }, 'AUTHENTICATION_FAILED'],
+  ['can bear no more', { admits: () => false }, 'OVERLOADED'],
+  ['has no room for the account', { hasRoomFor: () => false }, 'LIMIT'],
+  [
+    'cannot open the mailbox',
+    { acquire: failing(new MailError('ACCOUNT_DAMAGED')) },
+    'ACCOUNT_DAMAGED'
+  ],
+  ['makes a mistake', { acquire: failing(new TypeError('x')) }, 'failed to open it']
+]))
+  test(`a worker that ${what} says so`, async (t) => {
+    /** @type {Error[]} */
+    const unforeseen = []
+    const path = await holderOf(t, { ...TAKING, ...port }, { unforeseen })
+    const told = await offerTo(path, 's').catch((error) => error.code ?? error.message)
+    assert.ok(String(told).endsWith(answer), String(told))
+    assert.deepEqual(
+      unforeseen.map(({ name }) => name),
+      what === 'makes a mistake' ? ['TypeError'] : []
+    )
+  })
+
+test('where nobody listens the worker has gone', async () => {
+  assert.equal(await offerTo('/nonexistent/holder.sock', 's'), 'gone')
+})
+
+test('of a client only what the session needs leaves the process, and the key is that of the login', async (t) => {
+  /** @type {import('../../../src/cluster/frame.js').Frame[]} */
+  const frames = []
+  /** @type {any[]} */
+  const sessions = []
+  /** @type {any[]} */
+  const logins = []
+  const adopt = (/** @type {any} */ { socket: _, login: __, ...facts }) => sessions.push(facts)
+  const acquire = async (/** @type {any} */ { masterKey, ...login }) => {
+    logins.push({ ...login, key: Buffer.from(masterKey.bytes) })
+    masterKey.dispose()
+    return /** @type {any} */ ({ release: async () => {} })
+  }
+  const path = await holderOf(t, { ...TAKING, adopt, acquire }, { frames })
+  assert.equal(await offerTo(path, 's'), 'taken')
+  const client = { sessionId: 's', remoteAddress: '192.0.2.1', isTls: false, clientName: null }
+  const credential = { credentialId: 'c', credentialVersion: 1, scope: 'all' }
+  assert.deepEqual(
+    frames.map(({ value }) => value),
+    [{ op: 'session', accountId: 'account', keyEpoch: 1, ...credential, ...client }]
+  )
+  assert.deepEqual(sessions, [client])
+  const account = { id: 'account', keyEpoch: 1 }
+  assert.deepEqual(logins, [{ account, ...credential, key: Buffer.alloc(32, 1) }])
+  assert.ok(frames.every(({ secret }) => secret.isDisposed))
+})
 
 test('a session is taken with the account as it was when its key was unwrapped', async (t) => {
   /** @type {number[]} */
