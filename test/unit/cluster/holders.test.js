@@ -1,6 +1,7 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import { Holders } from '../../../src/cluster/holders.js'
 import { registrarAmong } from '../../../src/cluster/registrar.js'
 import { WorkersInMemory } from '../../helpers/workers-in-memory.js'
 
@@ -290,4 +291,40 @@ test('whatever happens in whatever order: once it is quiet, every account that i
     }),
     { numRuns: 200 }
   )
+})
+
+test('workers that take each other for the registrar do not pass a claim on for ever, nor is a dead one asked for ever', async () => {
+  /** @type {string[]} */
+  const asked = []
+  /** @type {Map<string, Holders>} */
+  const workers = new Map()
+  const make = (/** @type {string} */ path, /** @type {string} */ registrar, isClosed = false) => {
+    const link = {
+      isClosed,
+      ask: async (/** @type {any} */ question) => {
+        asked.push(path)
+        const holders = workers.get(registrar)
+        return holders ? { answer: await holders.claim(question) } : null
+      },
+      tell: () => {}
+    }
+    const registrarOf = () => ({ path: registrar, link })
+    workers.set(path, new Holders(path, { registrarOf, isTaking: () => true, all: [] }))
+  }
+  make('one', 'two')
+  make('two', 'one')
+  const claim = { accountId: 'x', claimant: 'one', except: [] }
+  assert.equal(await workers.get('one')?.claim(claim), 'one')
+  assert.deepEqual(asked, ['one', 'two'])
+
+  // One that is there and says nothing is asked once: whoever waits for the session has waited long enough.
+  for (const [path, isClosed, times] of /** @type {const} */ ([
+    ['of a hanging one', false, 1],
+    ['of dead ones', true, 3]
+  ])) {
+    asked.length = 0
+    make(path, 'nobody', isClosed)
+    assert.equal(await workers.get(path)?.claim(claim), null)
+    assert.deepEqual(asked, Array(times).fill(path))
+  }
 })

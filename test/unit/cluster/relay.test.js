@@ -2,7 +2,7 @@ import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
-import { text } from 'node:stream/consumers'
+import { buffer, text } from 'node:stream/consumers'
 import { relay } from '../../../src/cluster/relay.js'
 
 /**
@@ -127,3 +127,23 @@ test('of a client that has gone nothing waits any longer, however it has left', 
     []
   )
 })
+
+const BYE = '* BYE The mailbox moved to another process, log in again\r\n'
+for (const [what, sent, isAlive, isTold] of /** @type {const} */ ([
+  ['before it has said anything', '', false, true],
+  ['behind a line', '* 1 EXISTS\r\n', false, true],
+  ['amid a literal', '* 1 FETCH (BODY[] {10}\r\nabc', false, false],
+  ['behind compressed data', 'x\0\0\u00ff\u00ff', false, false],
+  ['with a line of its own, and lives', '* BYE gone\r\n', true, false]
+]))
+  test(`a client is told with a line, and where one may begin, that its worker has died: ${what}`, async (t) => {
+    const { near: client, far: program } = await connected(t)
+    const { near: holder, far: worker } = await connected(t)
+    const alive = async () => isAlive
+    const isOver = relay({ client, rest: Buffer.alloc(0), holder, isHolderAlive: alive })
+    worker.end(Buffer.from(sent, 'latin1'))
+    const got = (await buffer(program)).toString('latin1')
+    assert.equal(got, isTold ? `${sent}${BYE}` : sent)
+    program.destroy()
+    await isOver
+  })
