@@ -100,9 +100,10 @@ test('accounts of a worker that has died fall back, and those of one that leaves
   assert.equal(registrars(), 'other and self')
   peers.leave()
   assert.deepEqual([registrars(), peers.slots, peers.isTaking(self.path)], ['other', 1, false])
-  const closed = once(sockets[0]?.resume() ?? assert.fail(), 'close')
+  const socket = sockets[0]?.resume() ?? assert.fail()
   peers.close()
-  await closed
+  for (let turns = 0; turns < 1000 && !socket.destroyed; turns++) await turn()
+  assert.ok(socket.destroyed)
   assert.deepEqual([peers.all, registrars()], [[], 'self'])
 })
 
