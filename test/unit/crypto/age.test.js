@@ -266,9 +266,15 @@ test('a header without end is refused after 64 KiB', () => {
   }, UNSEAL_FAILED)
 })
 
+test('a header without a recipient is refused as soon as it is read', () => {
+  const header = `age-encryption.org/v1\n--- ${'A'.repeat(43)}\n`
+  assert.throws(() => new Opener([identity]).push(Buffer.from(header)), UNSEAL_FAILED)
+})
+
 test('a key that is none is refused: SEAL_FAILED for the public, KEY_REJECTED for the secret', () => {
-  assert.throws(() => new Sealer(Buffer.alloc(1215)), { code: 'SEAL_FAILED' })
-  assert.throws(() => new Sealer(Buffer.alloc(1216, 0xff)), { code: 'SEAL_FAILED' })
+  const tooLong = Buffer.concat([pair.publicKey, Buffer.alloc(1)])
+  for (const bytes of [Buffer.alloc(1215), Buffer.alloc(1216, 0xff), tooLong])
+    assert.throws(() => new Sealer(bytes), { code: 'SEAL_FAILED' })
   assert.throws(() => identityFromSecret(Buffer.alloc(31)), { code: 'KEY_REJECTED' })
 })
 
@@ -277,6 +283,15 @@ test('a sealer is started once, and before anything else', () => {
   assert.throws(() => sealer.push(sample(1)), { code: 'SEAL_FAILED' })
   sealer.start()
   assert.throws(() => sealer.start(), { code: 'SEAL_FAILED' })
+})
+
+test('a sealer that has ended, or was given up, has no key any more', () => {
+  for (const finish of /** @type {const} */ (['end', 'destroy'])) {
+    const sealer = new Sealer(pair.publicKey)
+    sealer.start()
+    sealer[finish]()
+    assert.throws(() => sealer.end(), { code: 'KEY_UNAVAILABLE' }, finish)
+  }
 })
 
 test('a destroyed identity opens nothing', () => {
