@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import { fstatSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  fstatSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeFileSync
+} from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { WalSync, syncLog } from '../../../src/database/durability.js'
@@ -44,6 +53,23 @@ async function setup(t) {
   return { folder, walPath, sync, events, gates, state, inode }
 }
 
+/**
+ * @param {string} path
+ * @returns {number} descriptors of this process on a file that was there and has been removed; 0 without /proc
+ */
+function openOnRemoved(path) {
+  if (!existsSync('/proc/self/fd')) return 0
+  const targets = readdirSync('/proc/self/fd').map((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`)
+    } catch {
+      // That of the folder itself.
+      return ''
+    }
+  })
+  return targets.filter((target) => target === `${path} (deleted)`).length
+}
+
 /** @param {(() => void)[]} gates */
 async function untilGated(gates) {
   while (gates.length === 0) await new Promise((resolve) => setTimeout(resolve, 1))
@@ -77,6 +103,29 @@ test('commits that arrive while a sync runs share the next one, and are told in 
     assert.ok(events.indexOf(`told ${name}`) < events.indexOf(`resolved ${name}`))
 })
 
+test('nobody is told before the disk has answered, the first time or later', async (t) => {
+  const { sync, events, gates, state } = await setup(t)
+  state.isGated = true
+  for (const told of ['told a', 'told b']) {
+    const done = sync.sync(() => events.push(told))
+    await untilGated(gates)
+    // What does not wait for the disk is through after a turn or two.
+    for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setImmediate(resolve))
+    assert.ok(!events.includes(told))
+    gates.pop()?.()
+    await done
+    assert.ok(events.includes(told))
+  }
+})
+
+test('once the file was let go, the next sync opens it again', async (t) => {
+  const { sync, events, inode } = await setup(t)
+  await sync.sync()
+  await sync.letGo()
+  await sync.sync()
+  assert.deepEqual(events, ['folder', inode(), 'folder', inode()])
+})
+
 test('a -wal that was deleted and made again is followed, and its folder synced', async (t) => {
   const { sync, events, walPath, inode } = await setup(t)
   await sync.sync()
@@ -88,6 +137,7 @@ test('a -wal that was deleted and made again is followed, and its folder synced'
   // That the one it has open is gone is seen while that is synced once more.
   assert.deepEqual(events, ['folder', first, first, 'folder', inode()])
   assert.notEqual(first, inode())
+  assert.equal(openOnRemoved(walPath), 0, 'the one that is gone is closed')
   await sync.sync()
   assert.deepEqual(events.slice(5), [inode()])
 })
