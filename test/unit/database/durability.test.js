@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict'
-import {
-  existsSync,
-  fstatSync,
-  readdirSync,
-  readlinkSync,
-  renameSync,
-  statSync,
-  unlinkSync,
-  writeFileSync
-} from 'node:fs'
+import { fstatSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { WalSync, syncLog } from '../../../src/database/durability.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
 import { runWithFewDescriptors } from '../../helpers/few-descriptors.js'
+import { openDescriptors } from '../../helpers/open-descriptors.js'
 
 const url = (/** @type {string} */ path) => new URL(`../../../${path}`, import.meta.url).href
 
@@ -51,23 +43,6 @@ async function setup(t) {
   })
   const inode = () => `file ${statSync(walPath).ino}`
   return { folder, walPath, sync, events, gates, state, inode }
-}
-
-/**
- * @param {string} path
- * @returns {number} descriptors of this process on a file that was there and has been removed; 0 without /proc
- */
-function openOnRemoved(path) {
-  if (!existsSync('/proc/self/fd')) return 0
-  const targets = readdirSync('/proc/self/fd').map((descriptor) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${descriptor}`)
-    } catch {
-      // That of the folder itself.
-      return ''
-    }
-  })
-  return targets.filter((target) => target === `${path} (deleted)`).length
 }
 
 /** @param {(() => void)[]} gates */
@@ -137,7 +112,7 @@ test('a -wal that was deleted and made again is followed, and its folder synced'
   // That the one it has open is gone is seen while that is synced once more.
   assert.deepEqual(events, ['folder', first, first, 'folder', inode()])
   assert.notEqual(first, inode())
-  assert.equal(openOnRemoved(walPath), 0, 'the one that is gone is closed')
+  assert.ok(!openDescriptors().includes(`${walPath} (deleted)`), 'the one that is gone is closed')
   await sync.sync()
   assert.deepEqual(events.slice(5), [inode()])
 })

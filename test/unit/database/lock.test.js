@@ -12,6 +12,7 @@ import {
 } from '../../../src/database/lock.js'
 import { MailError } from '../../../src/errors.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
+import { openDescriptors } from '../../helpers/open-descriptors.js'
 
 const NOW = { timeoutMs: 0 }
 
@@ -31,6 +32,8 @@ test('openers share the lock; work on the whole file needs them all gone', async
   alone.release()
   alone.release()
   ;(await lockShared(folder, NOW)).release()
+  // SQLite keeps those of refused tries until the last lock of the process on the file is gone.
+  assert.ok(!openDescriptors().includes(join(folder, 'mail.lock')), 'nothing is left open')
 })
 
 test('an open mailbox is told from other work that is in the way', async (t) => {

@@ -4,21 +4,13 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import {
-  copyFileSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  readlinkSync,
-  writeFileSync
-} from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { openEncryptedDatabase, openPlainDatabase } from '../../../src/database/open.js'
 import { rewriteDatabase } from '../../../src/database/rewrite.js'
 import { rawKey } from '../../../src/database/setup-pragma.js'
 import { toMailError } from '../../../src/database/sqlite-error.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
+import { openDescriptors } from '../../helpers/open-descriptors.js'
 
 /** @typedef {import('../../../src/database/setup-pragma.js').Cipher} Cipher */
 
@@ -293,12 +285,7 @@ test('with temporary data on the disk, it lies in the folder that was chosen', a
     INSERT INTO t SELECT hex(randomblob(200)) FROM n`)
   const sorted = db.prepare('SELECT a FROM t ORDER BY a').iterate()
   sorted.next()
-  const open = readdirSync('/proc/self/fd').map((name) => {
-    // One of them is the listing's own and gone by now.
-    const link = join('/proc/self/fd', name)
-    return existsSync(link) || lstatSync(link, { throwIfNoEntry: false }) ? readlinkSync(link) : ''
-  })
-  assert.ok(open.some((path) => path.startsWith(`${tempFolder}/etilqs_`)))
+  assert.ok(openDescriptors().some((path) => path.startsWith(`${tempFolder}/etilqs_`)))
   sorted.return?.()
   db.close()
 })

@@ -2,7 +2,6 @@
  * A mailbox that nobody uses lets its file go, and has it again with the next call.
  */
 import assert from 'node:assert/strict'
-import { readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
@@ -16,6 +15,7 @@ import {
   makeMessage,
   readBytes
 } from '../../helpers/account-folder.js'
+import { openDescriptors } from '../../helpers/open-descriptors.js'
 
 /** @typedef {import('../../../src/store/account-store.js').AccountStore} AccountStore */
 
@@ -35,16 +35,8 @@ async function untilAsleep(store) {
 }
 
 /** @param {string} folder */
-const openDescriptors = (folder) =>
-  readdirSync('/proc/self/fd')
-    .map((descriptor) => {
-      try {
-        return readlinkSync(`/proc/self/fd/${descriptor}`)
-      } catch {
-        return ''
-      }
-    })
-    .filter((path) => path.startsWith(join(folder, 'mail.db')))
+const openFilesOf = (folder) =>
+  openDescriptors().filter((path) => path.startsWith(join(folder, 'mail.db')))
 
 test('an unused file is closed, and reads, writes and views go on as if it never had been', async (t) => {
   const account = await accountFolder(t)
@@ -55,7 +47,7 @@ test('an unused file is closed, and reads, writes and views go on as if it never
   const attachment = view.attach(() => {})
   await untilAsleep(store)
   // The last of them is closed by another thread.
-  while (process.platform === 'linux' && openDescriptors(account.folder).length > 0) await sleep(20)
+  while (openFilesOf(account.folder).length > 0) await sleep(20)
 
   assert.deepEqual(await readBytes(store, view, 1), message)
   assert.equal(store.isAsleep, false)
