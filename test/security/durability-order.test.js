@@ -17,8 +17,8 @@ const USER = 'u@example.org'
 const MESSAGE = Buffer.from(`Subject: order\r\n\r\n${'a line of text\r\n'.repeat(100)}`)
 
 /**
- * @typedef {{ kind: 'sync', file: string } | { kind: 'sent', text: string } | { kind: 'renamed', file: string }} Moment - a
- *   sync that has returned, bytes that were handed to a socket, or a file that has got this name
+ * @typedef {{ kind: 'sync', file: string } | { kind: 'sent', text: string } | { kind: 'renamed', from: string, file: string }}
+ *   Moment - a sync that has returned, bytes that were handed to a socket, or a file that has got this name
  */
 
 /**
@@ -44,8 +44,8 @@ function readTrace(trace) {
       moments.push({ kind: 'sync', file: begun.get(thread) ?? '' })
       continue
     }
-    const renamed = /\brename\("[^"]*", "([^"]*)"\) += 0$/.exec(line)
-    if (renamed?.[1] !== undefined) moments.push({ kind: 'renamed', file: renamed[1] })
+    const [, from, file] = /\brename\("([^"]*)", "([^"]*)"\) += 0$/.exec(line) ?? []
+    if (from !== undefined && file !== undefined) moments.push({ kind: 'renamed', from, file })
     const sent = /\b(?:write|writev|sendto|sendmsg)\(\d+<(?:socket|TCP)[^>]*>, (.*)/.exec(line)
     if (sent?.[1] !== undefined) moments.push({ kind: 'sent', text: sent[1] })
   }
@@ -315,7 +315,7 @@ test('an export is on the disk before it is said to be done', { skip }, async (t
 })
 
 test(
-  'where a file takes the place of another, the removal of its log is durable before',
+  'where a file takes the place of another, it and the removal of the log are durable before, its name afterwards',
   { skip },
   async (t) => {
     const { data, traced } = commandsUnderTrace(t, 'order-place')
@@ -327,12 +327,15 @@ test(
       ['repair', USER, '--password-stdin']
     ]) {
       const moments = await traced(args)
-      const at = moments.findIndex(
-        ({ kind, ...rest }) => kind === 'renamed' && 'file' in rest && rest.file === mailbox
-      )
-      const before = moments.slice(0, at).findLast(({ kind }) => kind === 'sync')
-      assert.ok(at >= 0, args.join(' '))
-      assert.deepEqual(before, { kind: 'sync', file: dirname(mailbox) }, args.join(' '))
+      const at = moments.findIndex((moment) => moment.kind === 'renamed' && moment.file === mailbox)
+      const renamed = moments[at]
+      assert.ok(renamed?.kind === 'renamed', args.join(' '))
+      const before = moments.slice(0, at)
+      const last = before.findLast(({ kind }) => kind === 'sync')
+      assert.ok(syncedIn(before).has(renamed.from), args.join(' '))
+      assert.deepEqual(last, { kind: 'sync', file: dirname(mailbox) }, args.join(' '))
+      const next = moments.slice(at).find(({ kind }) => kind === 'sync')
+      assert.deepEqual(next, { kind: 'sync', file: dirname(mailbox) }, args.join(' '))
     }
   }
 )
