@@ -87,6 +87,21 @@ test('while a mailbox is held, mail.db stays as it is, and writes go on', async 
   assert.notEqual(statSync(path, { bigint: true }).mtimeNs, before.mtimeNs)
 })
 
+test('a mailbox that cannot be held says why, and is left free', async (t) => {
+  const { folder, create } = await accountFolder(t)
+  await (await create()).close()
+  const freezer = new Freezer()
+  t.after(() => freezer.close())
+  const cipher = /** @type {const} */ ('chacha20')
+  const request = { token: 'a', folder, key: new SharedArrayBuffer(32), cipher, forMs: 60_000 }
+  const lock = await lockExclusive(folder, { timeoutMs: 0 })
+  await assert.rejects(freezer.hold(request), { code: 'BUSY' })
+  lock.release()
+  // Its key is none of this file.
+  await assert.rejects(freezer.hold(request), { code: 'KEY_REJECTED' })
+  ;(await lockExclusive(folder, { timeoutMs: 0 })).release()
+})
+
 test('a hold outlives the store that it was taken from, and then moves what was written', async (t) => {
   const account = await accountFolder(t)
   const store = await account.create()

@@ -10,16 +10,21 @@ import {
 import { scratchFolder } from '../../helpers/account-folder.js'
 
 const MOUNTINFO = [
-  '22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw',
+  // The initial ramdisk has mounted it, and the root afterwards.
   '23 22 0:5 / /proc rw - proc proc rw',
+  '22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw',
   '24 22 253:2 / /srv/mail rw - ext4 /dev/mapper/mail rw',
   '25 22 253:3 / /srv/mail\\040two rw - ext4 /dev/mapper/two rw',
+  '26 22 8:3 / /mnt rw - ext4 /dev/sda3 rw',
+  '27 26 8:4 / /mnt rw - ext4 /dev/sda4 rw',
   ''
 ].join('\n')
 
 const mounts = /** @type {[string, string][]} */ ([
   ['/', '8:1'],
   ['/home/x', '8:1'],
+  ['/proc/self', '0:5'],
+  ['/mnt/x', '8:4'],
   ['/srv/mail', '253:2'],
   ['/srv/mail/data/tmp', '253:2'],
   ['/srv/mailbox', '8:1'],

@@ -48,6 +48,18 @@ test('a thread goes when nobody writes, and waits while somebody cannot', async 
   await turn
 })
 
+test('who was waited for and is through is waited for no longer', async () => {
+  const [through, waiting] = [new Writers(), new Writers()]
+  await through.watch(async () => {})
+  await waitingWrite(through)()
+  waitingWrite(waiting)
+  const first = await Promise.race([
+    letWritersGo(waiting.shared).then(() => 'who waits as long as it may'),
+    letWritersGo(through.shared).then(() => 'who need not wait')
+  ])
+  assert.equal(first, 'who need not wait')
+})
+
 test('a thread waits for a pause in what is written', async () => {
   const writers = new Writers()
   const turn = letWritersGo(writers.shared)
