@@ -17,6 +17,7 @@ import {
   makeMessage,
   rawHandle
 } from '../../helpers/account-folder.js'
+import { openDescriptors } from '../../helpers/open-descriptors.js'
 
 test('the thread keeps the -wal small while messages come in', async (t) => {
   const account = await accountFolder(t)
@@ -139,6 +140,8 @@ test('one checkpointer serves several stores, and outlives them', async (t) => {
     await store.checkpoint()
     assert.equal(statSync(join(account.folder, 'mail.db-wal')).size, 0)
     await store.close()
+    const open = openDescriptors().filter((path) => path.startsWith(account.folder))
+    assert.deepEqual(open, [], 'what its thread has opened is closed')
   }
 })
 
