@@ -92,7 +92,6 @@ export class AppendQueue {
    */
   async #writeInThread(request) {
     const { mailboxName, messages, quota } = request
-    this.#database.requireWritable()
     const contents = new StagedContents(this.#database)
     try {
       const staged = await contents.stage(messages)
