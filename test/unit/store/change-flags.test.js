@@ -120,6 +120,10 @@ test('flags of more messages than a page are all changed, each page with its own
   const result = await store.changeFlags({ ...all, uids, flags: ['\\Flagged'] })
   assert.deepEqual(result, { changedCount: 4500, failedUids: [], modSeq: 9 })
   assert.deepEqual(modSeqs(), [3, 5, 6, 7, 8, 4, 9])
+  // Those of the last page have changed since, and the keyword is new.
+  const since = await store.changeFlags({ ...all, flags: ['$New'], unchangedSince: 8 })
+  assert.deepEqual([since.changedCount, since.failedUids], [8500, uids.slice(4000)])
+  assert.ok(store.keywords.names.includes('$New'))
 })
 
 test('STORE over runs and scattered messages does what it says, in the view and in the file', async (t) => {
