@@ -124,6 +124,33 @@ test('a mailbox whose row is lost is saved, however high its UIDs are', async (t
   assert.deepEqual((await again.verify()).problems, [])
 })
 
+test('a mailbox whose name is lost too gets one that no other has, and there is an INBOX again', async (t) => {
+  const { create, open, repair, path, key } = await setUp(t)
+  const store = await create()
+  const inboxId = (await store.openView('INBOX')).view.mailboxId
+  const taken = `Recovered ${inboxId}`
+  // So many that its row is on another page.
+  for (let nth = 0; nth < 200; nth++) await store.createMailbox(`folder ${nth}`)
+  await store.createMailbox(taken)
+  await appendOne(store, 'INBOX', makeMessage('of INBOX'))
+  await appendOne(store, taken, makeMessage('of the other'))
+  const before = await everything(store)
+  await store.close()
+  damagePage(path, pagesOf(path, key, 'mailboxes', 'leaf')[0] ?? 0)
+  for (const page of pagesOf(path, key, 'sqlite_autoindex_mailboxes_1', 'leaf'))
+    damagePage(path, page)
+  const { report } = await repair()
+  assert.deepEqual(report.lost, [])
+  assert.deepEqual(report.recoveredMailboxes, [`${taken} again`])
+  const again = await open()
+  const after = await everything(again)
+  const bytesOf = (/** @type {string} */ place) => after.get(place)?.bytes
+  assert.deepEqual(bytesOf(`${taken} again 1`), before.get('INBOX 1')?.bytes)
+  assert.deepEqual(bytesOf(`${taken} 1`), before.get(`${taken} 1`)?.bytes)
+  assert.equal((await again.mailboxStatus('INBOX')).messageCount, 0)
+  assert.deepEqual((await again.verify()).problems, [])
+})
+
 /**
  * Appends to INBOX and moves most of it away, so that free pages have rows of messages: of those that went, and of those that
  * stayed.
