@@ -93,6 +93,23 @@ test('nobody is told before the disk has answered, the first time or later', asy
   }
 })
 
+test('what goes wrong where one is told is heard of by whoever waits for that, and by nobody else', async (t) => {
+  const { sync, events } = await setup(t)
+  const fault = new Error('a fault of the program')
+  const outcomes = await Promise.allSettled([
+    sync.sync(() => {
+      throw fault
+    }),
+    sync.sync(() => events.push('told')),
+    sync.sync()
+  ])
+  assert.deepEqual(
+    outcomes.map((outcome) => (outcome.status === 'rejected' ? outcome.reason : outcome.status)),
+    [fault, 'fulfilled', 'fulfilled']
+  )
+  assert.ok(events.includes('told'))
+})
+
 test('once the file was let go, the next sync opens it again', async (t) => {
   const { sync, events, inode } = await setup(t)
   await sync.sync()
