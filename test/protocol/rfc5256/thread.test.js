@@ -121,9 +121,13 @@ test('REFERENCES: what joins a thread by its subject stands by date among the ot
     ${mail('d', 'water', 6, '<gone@x>')}
     ${mail('e', 'more words', 9, '<gone@x>')}
     ${mail('f', 'water', 7)}
-    ${select('INBOX', { exists: 6 })}
+    ${mail('g', 'Re: bread', 10, '<lost@x>')}
+    ${mail('h', 'Re: bread', 13, '<lost@x>')}
+    ${mail('i', 'bread', 11, '<nowhere@x>')}
+    ${mail('j', 'bread', 12, '<nowhere@x>')}
+    ${select('INBOX', { exists: 10 })}
     C: a THREAD REFERENCES UTF-8 ALL
-    S: * THREAD (1 (3)(2))((4)(6)(5))
+    S: * THREAD (1 (3)(2))((4)(6)(5))((7)(9)(10)(8))
     S: a OK ...
     `
   )

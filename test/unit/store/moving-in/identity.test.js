@@ -18,9 +18,10 @@ const SOURCE = { source: 'ann@example.net', path: 'INBOX', uidValidity: 777, mod
  * @param {AccountStore} store
  * @param {number} folderId
  * @param {number[]} uids - at the source
+ * @param {string} [mailboxName]
  * @returns {Promise<number[]>} UIDs here
  */
-async function bring(store, folderId, uids) {
+async function bring(store, folderId, uids, mailboxName = 'INBOX') {
   const messages = []
   for (const uid of uids) {
     messages.push({
@@ -32,7 +33,7 @@ async function bring(store, folderId, uids) {
       uid
     })
   }
-  return (await store.appendMessages('INBOX', messages)).uids
+  return (await store.appendMessages(mailboxName, messages)).uids
 }
 
 /** @param {AccountStore} store */
@@ -154,6 +155,42 @@ test('a UIDVALIDITY under which nothing was ever kept can be had', async (t) => 
   assert.deepEqual(await store.movingIn.finishFolder(run), { hasIdentity: true })
   assert.equal((await store.mailboxStatus('Archive')).uidValidity, uidValidity)
   assert.notEqual((await store.mailboxStatus('Drafts')).uidValidity, uidValidity)
+})
+
+test('a folder whose mailbox was deleted here goes on in another one, and what was copied does not come back', async (t) => {
+  const { store } = await setup(t)
+  const open = async () => {
+    await store.createMailbox('Work')
+    return (await store.movingIn.openFolder({ ...SOURCE, path: 'Work', uidValidity: 778 }, 'Work'))
+      .folder
+  }
+  const { id } = await open()
+  const run = { folderId: id, sourceUidNext: 3, sourceModSeq: null }
+  assert.deepEqual(await bring(store, id, [1, 2], 'Work'), [1, 2])
+  assert.deepEqual(await store.movingIn.finishFolder(run), { hasIdentity: true })
+  await store.deleteMailbox('Work')
+  assert.deepEqual(await store.movingIn.finishFolder(run), { hasIdentity: false })
+  const again = await open()
+  assert.deepEqual([again.id, again.keepsUids], [id, false])
+  assert.deepEqual(await bring(store, id, [1, 2, 7], 'Work'), [0, 0, 7])
+  assert.deepEqual(await store.movingIn.finishFolder({ ...run, sourceUidNext: 8 }), {
+    hasIdentity: false
+  })
+  assert.notEqual((await store.mailboxStatus('Work')).uidValidity, 778)
+})
+
+test('a UIDVALIDITY that is none, or above which there would be none left, is not taken over', async (t) => {
+  const { store } = await setup(t)
+  for (const uidValidity of [0, 2 ** 32 - 1]) {
+    const mailboxName = `of ${uidValidity}`
+    await store.createMailbox(mailboxName)
+    const source = { ...SOURCE, path: mailboxName, uidValidity }
+    const { folder } = await store.movingIn.openFolder(source, mailboxName)
+    const { uidValidity: own } = await store.mailboxStatus(mailboxName)
+    const run = { folderId: folder.id, sourceUidNext: 1, sourceModSeq: null }
+    assert.deepEqual(await store.movingIn.finishFolder(run), { hasIdentity: false })
+    assert.equal((await store.mailboxStatus(mailboxName)).uidValidity, own)
+  }
 })
 
 test('a mailbox with messages, or a source with huge mod-sequences, keeps its own UIDs', async (t) => {
