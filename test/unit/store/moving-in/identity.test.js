@@ -157,27 +157,29 @@ test('a UIDVALIDITY under which nothing was ever kept can be had', async (t) => 
   assert.notEqual((await store.mailboxStatus('Drafts')).uidValidity, uidValidity)
 })
 
-test('a folder whose mailbox was deleted here goes on in another one, and what was copied does not come back', async (t) => {
-  const { store } = await setup(t)
-  const open = async () => {
-    await store.createMailbox('Work')
-    return (await store.movingIn.openFolder({ ...SOURCE, path: 'Work', uidValidity: 778 }, 'Work'))
-      .folder
-  }
-  const { id } = await open()
-  const run = { folderId: id, sourceUidNext: 3, sourceModSeq: null }
-  assert.deepEqual(await bring(store, id, [1, 2], 'Work'), [1, 2])
-  assert.deepEqual(await store.movingIn.finishFolder(run), { hasIdentity: true })
-  await store.deleteMailbox('Work')
-  assert.deepEqual(await store.movingIn.finishFolder(run), { hasIdentity: false })
-  const again = await open()
-  assert.deepEqual([again.id, again.keepsUids], [id, false])
-  assert.deepEqual(await bring(store, id, [1, 2, 7], 'Work'), [0, 0, 7])
-  assert.deepEqual(await store.movingIn.finishFolder({ ...run, sourceUidNext: 8 }), {
-    hasIdentity: false
+for (const when of /** @type {const} */ (['during a run', 'between two runs'])) {
+  test(`a folder whose mailbox was deleted here ${when} goes on in another one, and what was copied does not come back`, async (t) => {
+    const { store } = await setup(t)
+    const source = { ...SOURCE, path: 'Work', uidValidity: 778 }
+    const open = async () => {
+      await store.createMailbox('Work')
+      return (await store.movingIn.openFolder(source, 'Work')).folder
+    }
+    const { id } = await open()
+    const finish = (/** @type {number} */ sourceUidNext) =>
+      store.movingIn.finishFolder({ folderId: id, sourceUidNext, sourceModSeq: null })
+    assert.deepEqual(await bring(store, id, [1, 2], 'Work'), [1, 2])
+    assert.deepEqual(await finish(3), { hasIdentity: true })
+    await store.deleteMailbox('Work')
+    if (when === 'during a run') assert.deepEqual(await finish(3), { hasIdentity: false })
+    const again = await open()
+    const { view } = await store.openView('Work')
+    assert.deepEqual([again.id, again.mailboxId, again.keepsUids], [id, view.mailboxId, false])
+    assert.deepEqual(await bring(store, id, [1, 2, 7], 'Work'), [0, 0, 7])
+    assert.deepEqual(await finish(8), { hasIdentity: false })
+    assert.notEqual((await store.mailboxStatus('Work')).uidValidity, 778)
   })
-  assert.notEqual((await store.mailboxStatus('Work')).uidValidity, 778)
-})
+}
 
 test('a UIDVALIDITY that is none, or above which there would be none left, is not taken over', async (t) => {
   const { store } = await setup(t)
