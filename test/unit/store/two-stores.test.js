@@ -149,10 +149,10 @@ test('UIDs and MODSEQs of two stores that write at once never meet', async (t) =
 test('a view that is behind a pruned log still learns what is gone', async (t) => {
   const { here, there, folder, key } = await setup(t)
   const { openEncryptedDatabase } = await import('../../../src/database/open.js')
-  await appendMany(here, 'INBOX', 6)
+  await appendMany(here, 'INBOX', 7)
   const mine = (await here.openView('INBOX')).view
   const theirs = (await there.openView('INBOX')).view
-  await here.changeFlags({ view: mine, uids: [2, 5], action: 'add', flags: ['\\Deleted'] })
+  await here.changeFlags({ view: mine, uids: [2, 5, 7], action: 'add', flags: ['\\Deleted'] })
   await here.expunge({ view: mine, uids: null })
   const { db } = openEncryptedDatabase({ path: `${folder}/mail.db`, key, cipher: 'chacha20' })
   db.exec('DELETE FROM expunged; UPDATE mailboxes SET expunged_floor = highest_modseq')
