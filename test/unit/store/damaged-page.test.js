@@ -84,6 +84,18 @@ test('what is durable is acknowledged, although the view cannot show it', async 
   assert.equal(store.hasFailed, false)
 })
 
+test('a write that meets damage closes the file, so that nothing is built on it', async (t) => {
+  const { store, alerts, broken } = await setUp(t)
+  forgetPages(store)
+  const change = { view: broken, action: /** @type {const} */ ('add'), flags: ['\\Seen'] }
+  await assert.rejects(store.changeFlags({ ...change, uids: [1000] }), { code: 'ACCOUNT_DAMAGED' })
+  assert.deepEqual([store.hasFailed, alerts], [true, ['ACCOUNT_DAMAGED']])
+  await assert.rejects(store.changeFlags({ ...change, uids: [1] }), { code: 'ACCOUNT_DAMAGED' })
+  await assert.rejects(appendOne(store, 'INBOX', makeMessage('no more')), {
+    code: 'ACCOUNT_DAMAGED'
+  })
+})
+
 test('the other mailboxes hear of what others have written', async (t) => {
   const { store, other, broken, inbox } = await setUp(t)
   await appendOne(other, 'Broken', makeMessage('from elsewhere'))
