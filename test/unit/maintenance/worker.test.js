@@ -325,22 +325,25 @@ test('the records of an account go with it, and one that comes late does no harm
   await directory.flush()
 })
 
-test('a start removes what killed deliveries and copies left, of mailboxes that nobody has open', async (t) => {
+test('a start removes what killed deliveries, copies and repairs left, of mailboxes that nobody has open', async (t) => {
   const { services, account, enter } = await setUp(t)
   const old = join(account.folder, 'spool', 'tmp', `${'0'.repeat(32)}.sealed`)
   const copy = join(account.folder, 'mail.db.next')
+  const repair = join(account.folder, 'mail.repair')
   mkdirSync(join(account.folder, 'spool', 'tmp'), { recursive: true })
   const put = () => {
     writeFileSync(old, 'x')
     utimesSync(old, 1, 1)
     writeFileSync(copy, 'x')
+    mkdirSync(repair, { recursive: true })
+    writeFileSync(join(repair, 'mail.db'), 'x')
   }
   put()
-  assert.equal(await cleanLeftovers({ services }).done, 2)
-  assert.ok(!existsSync(old) && !existsSync(copy))
+  assert.equal(await cleanLeftovers({ services }).done, 3)
+  assert.deepEqual([old, copy, repair].filter(existsSync), [])
   const session = await enter()
   put()
   assert.equal(await cleanLeftovers({ services }).done, 1)
-  assert.ok(existsSync(copy))
+  assert.deepEqual([old, copy, repair].filter(existsSync), [copy, repair])
   await session.release()
 })
