@@ -61,3 +61,26 @@ test('messages that come at the same time, some given up, some that do not compr
   assert.equal(view.aliveCount, expected.length)
   assert.deepEqual((await store.verify()).problems, [])
 })
+
+test('a message that is complete and then given up leaves its room to one other, not to two', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  const given = await store.stageContent({ sizeHint: 100 })
+  await given.write(SECRET)
+  await given.finish()
+  await given.abort()
+  const messages = ['one', 'another'].map((name) => Buffer.from(`Subject: ${name}\r\n\r\nbody\r\n`))
+  const writers = []
+  for (const message of messages) {
+    const writer = await store.stageContent({ sizeHint: message.length })
+    await writer.write(message)
+    writers.push(writer)
+  }
+  for (const writer of writers)
+    await store.appendMessages('INBOX', [
+      { content: await writer.finish(), flags: [], internalDate: null }
+    ])
+  const { view } = await store.openView('INBOX')
+  for (const [index, uid] of aliveUids(view).entries())
+    assert.deepEqual(await readBytes(store, view, uid), messages[index])
+})
