@@ -72,8 +72,23 @@ const CONTRADICTIONS = /** @type {ReadonlyArray<readonly [string, string]>} */ (
      WHERE id = ${SEGMENT + 1}`,
     'segment of the search index out of order, number 1'
   ],
-  [`UPDATE content_chunks SET data = x'00' WHERE id / 65536 = 2`, 'content 2: ACCOUNT_DAMAGED']
+  [`UPDATE content_chunks SET data = x'00' WHERE id / 65536 = 2`, 'content 2: ACCOUNT_DAMAGED'],
+  [
+    'INSERT INTO shared_parts (id, hash, size) VALUES (50, zeroblob(32), 10)',
+    'shared part that no content uses and that is not left to the sweep, number 50'
+  ],
+  [
+    `INSERT INTO content_chunks (id, codec, data) VALUES (99 << 16, 0, x'00')`,
+    'chunks of neither a content nor a shared part, number 99'
+  ]
 ])
+
+/** A message that is about to come is no contradiction, nor is a shared part that waits for the sweep. */
+const SOUND = [
+  'SELECT 1',
+  'INSERT INTO contents (id, hash, size, chunk_size, staged_at) VALUES (0, NULL, 1, 131072, 1)',
+  'INSERT INTO shared_parts (id, hash, size) VALUES (50, NULL, 10)'
+]
 
 test('each contradiction between rows is found and named by a number', async (t) => {
   const account = await accountFolder(t)
@@ -84,20 +99,28 @@ test('each contradiction between rows is found and named by a number', async (t)
   await store.close()
   const sound = join(account.folder, 'mail.db')
   const path = join(await scratchFolder(t), 'mail.db')
-  const problemsAfter = (/** @type {string} */ sql) => {
+  const reportAfter = (/** @type {string} */ sql) => {
     copyFileSync(sound, path)
     const { db } = openEncryptedDatabase({ path, key: account.key, cipher: 'chacha20' })
     try {
       db.pragma('foreign_keys = OFF')
       db.exec(sql)
-      return verifyAll(db, () => {}).problems
+      const told = { done: 0, total: 0 }
+      return { told, ...verifyAll(db, (progress) => Object.assign(told, progress)) }
     } finally {
       db.close()
     }
   }
-  assert.deepEqual(problemsAfter('SELECT 1'), [])
+  const bytes = ['one', 'two', 'three', 'four'].map((text) => makeMessage(text).length)
+  const total = bytes.reduce((sum, size) => sum + size, 0)
+  for (const sql of SOUND) {
+    const { problems, ...report } = reportAfter(sql)
+    assert.deepEqual(problems, [], sql)
+    assert.deepEqual([report.contents, report.bytes], [4, total])
+    assert.deepEqual(report.told, { done: total, total })
+  }
   for (const [sql, problem] of CONTRADICTIONS) {
-    const problems = problemsAfter(sql)
+    const { problems } = reportAfter(sql)
     assert.ok(problems.includes(problem), `${sql}: ${problems.join('; ')}`)
   }
 })
