@@ -97,6 +97,44 @@ test('a file of whose schema a page is lost is repaired, or left as it is, and t
   assert.ok(refused > 0)
 })
 
+/** What an account remembers beside its mail. */
+const MEMORIES = [
+  ...['account', 'drained', 'expunged', 'imap_folders', 'import_log', 'keywords'],
+  ...['past_uid_validities', 'subscriptions']
+]
+
+test('what is remembered beside the mail comes out of a repair as it was', async (t) => {
+  const { create, repair, path, key } = await setUp(t)
+  const store = await create()
+  await fill(store)
+  const source = { source: 'imap.example.org', path: 'Old', uidValidity: 7, modSeq: null }
+  const { folder } = await store.movingIn.openFolder(source, 'Work/Old')
+  const message = { flags: [], internalDate: null }
+  await store.appendMessages('Archive', [
+    { ...message, content: await stage(store, makeMessage('sent')), spoolName: 'spooled' },
+    {
+      ...message,
+      content: await stage(store, makeMessage('imported')),
+      importKey: imapImportKey(folder.id, 5),
+      sourceFlags: '\\Seen'
+    }
+  ])
+  await store.createMailbox('Gone')
+  await appendOne(store, 'Gone', makeMessage('gone'))
+  await store.deleteMailbox('Gone')
+  await store.close()
+  const remembered = () => {
+    const { db } = openEncryptedDatabase({ path, key, cipher: 'chacha20' })
+    const tables = MEMORIES.map((table) => [table, db.prepare(`SELECT * FROM ${table}`).all()])
+    db.close()
+    return tables
+  }
+  const before = remembered()
+  for (const [table, rows] of before) assert.ok(Number(rows?.length) > 0, String(table))
+  await repair()
+  assert.deepEqual(remembered(), before)
+})
+
 for (const table of ['garbage_mailboxes', 'garbage_contents', 'sqlite_sequence']) {
   test(`a file that has lost ${table}, which no message needs, gives all its mail`, async (t) => {
     const { create, open, repair, path, key } = await setUp(t)
