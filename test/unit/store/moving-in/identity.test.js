@@ -255,6 +255,7 @@ test('a renumbered folder finds its messages again, each once', async (t) => {
   const rowId = await store.movingIn.linkEqual({ ...link, taken: new Set() })
   assert.ok(rowId)
   assert.equal(await store.movingIn.linkEqual({ ...link, uid: 41, taken: new Set([rowId]) }), null)
+  assert.deepEqual(await bring(store, again.folder.id, [40, 41]), [0, 41], 'the one found is in')
 })
 
 test('a use moves from an empty mailbox to the one that has it at the source', async (t) => {
