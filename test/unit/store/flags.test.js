@@ -45,6 +45,16 @@ test('names are found in any case, and keep the first spelling', () => {
   assert.equal(table.flagsWire(0, 0), '')
 })
 
+test('a table that is loaded again says what it is told then, and nothing else', () => {
+  const table = new KeywordTable()
+  table.load([{ number: 0, name: 'first' }])
+  // The bit of a keyword that another process has just made.
+  assert.equal(table.flagsWire(32 | 64, 0), 'first')
+  table.load([{ number: 1, name: 'second' }])
+  assert.equal(table.flagsWire(32 | 64, 0), 'second')
+  assert.deepEqual([table.names, table.find('first')], [['second'], null])
+})
+
 test('new keywords are named once; what is no flag is refused', () => {
   const table = tableOf(2)
   assert.deepEqual(table.missing(['\\Seen', '$k1', 'New', 'NEW', 'other']), ['NEW', 'other'])
