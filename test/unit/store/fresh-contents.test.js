@@ -58,6 +58,14 @@ test('of large ones there are as few as a mebibyte holds, and one that is larger
   assert.deepEqual(thoseAtHand(owner, 3), [1, 2, 3])
 })
 
+test('of a mailbox that is closed nothing stays at hand, of others everything', (t) => {
+  const [one, other] = [mailbox(t), mailbox(t)]
+  for (const id of [1, 2, 3]) for (const owner of [one, other]) keepFresh(owner, id, contentOf(10))
+  forgetFresh(one)
+  assert.deepEqual(thoseAtHand(one, 3), [])
+  assert.deepEqual(thoseAtHand(other, 3), [1, 2, 3])
+})
+
 test('ENVELOPE of a message that has just come is made without reading it; a closed mailbox leaves nothing', async (t) => {
   const account = await accountFolder(t)
   const store = await account.create()
