@@ -239,12 +239,6 @@ class AddressParser {
       host = this.domain()
     }
     const phrase = start > 0 ? words.join(0, start) : null
-    while (this.at < this.text.length) {
-      const char = this.text[this.at] ?? ''
-      if (char === '(') this.comment()
-      else if (isSpace(char.charCodeAt(0))) this.at++
-      else break
-    }
     if (this.text[this.at] === '<' && host !== '') {
       // `a@b.org <a@b.org>`: the first address is a name that should have been quoted.
       const nameWords = new Words()

@@ -20,6 +20,7 @@ const LISTS = [
   ['"a \\"b\\" \\\\c" <u@d>', [['a "b" \\c', null, 'u', 'd']]],
   ['John Q. Public <u@d>', [['John Q. Public', null, 'u', 'd']]],
   ['John  "the" Public <u@d>', [['John the Public', null, 'u', 'd']]],
+  ['John "the"re"fore" <u@d>', [['John therefore', null, 'u', 'd']]],
   ['user@domain (Real Name)', [['Real Name', null, 'user', 'domain']]],
   ['user@domain (Real (nested) Name)', [['Real (nested) Name', null, 'user', 'domain']]],
   ['(Real Name) <u@d>', [['Real Name', null, 'u', 'd']]],
@@ -30,10 +31,14 @@ const LISTS = [
   ['N <@a,@b:user@domain>', [['N', '@a,@b', 'user', 'domain']]],
   ['<u (x)@ (y) d . e>', [[null, null, 'u', 'd.e']]],
   ['u . v @ d . e (N)', [['N', null, 'u.v', 'd.e']]],
+  ['N u .v@d', [['N', null, 'u.v', 'd']]],
+  ['N. u. v@d', [[null, null, 'N.u.v', 'd']]],
   ['"u v"@d', [[null, null, 'u v', 'd']]],
+  ['N "u v"w@d', [['N', null, 'u vw', 'd']]],
   ['<"u@v"@d>', [[null, null, 'u@v', 'd']]],
   ['u@[192.0.2.1]', [[null, null, 'u', '[192.0.2.1]']]],
   ['u@[IPv6:2001:db8::1], <v@[IPv6:::1]>', [[null, null, 'u', '[IPv6:2001:db8::1]'], [null, null, 'v', '[IPv6:::1]']]], // prettier-ignore
+  ['u@d <v@[192.0.2.1]>', [['u@d', null, 'v', '[192.0.2.1]']]],
   ['u@"d".e, v@\\d', [[null, null, 'u', 'd.e'], [null, null, 'v', 'd']]], // prettier-ignore
   ['group: a@b, N <c@d>;', [[null, null, 'group', null], [null, null, 'a', 'b'], ['N', null, 'c', 'd'], [null, null, null, null]]], // prettier-ignore
   ['g:;, h: (c) ;', [[null, null, 'g', null], [null, null, null, null], [null, null, 'h', null], [null, null, null, null]]], // prettier-ignore
@@ -54,6 +59,7 @@ const LISTS = [
   ['John Doe john@d', [['John Doe', null, 'john', 'd']]],
   ['a@b@c', [[null, null, 'a@b', 'c']]],
   ['N <a@b>, M <c@d', [['N', null, 'a', 'b'], ['M', null, 'c', 'd']]], // prettier-ignore
+  ['N <a"@"@b, M <c@d>', [['N', null, 'a@', 'b'], ['M', null, 'c', 'd']]], // prettier-ignore
   ['N <a@b, M <c@d>', [['N', null, 'a', 'b'], ['M', null, 'c', 'd']]], // prettier-ignore
   ['<a@b> <c@d>', [[null, null, 'a', 'b'], [null, null, 'c', 'd']]], // prettier-ignore
   ['"John <john@d>', [['John', null, 'john', 'd']]],
@@ -108,6 +114,7 @@ test('a domain literal ends with its bracket, and is none without one, with a co
     [null, null, 'c', '[d]']
   ])
   assert.deepEqual(parse('a@[b c@d'), [[null, null, 'a', '[b']])
+  assert.deepEqual(parse(`${'a@b, '.repeat(60)}c@[::1]`).at(-1), [null, null, 'c', '[::1]'])
   for (const [length, host] of /** @type {const} */ ([
     [250, `[${'x'.repeat(250)}]`],
     [251, `[${'x'.repeat(251)}]`]
