@@ -72,8 +72,8 @@ function withoutBlobs(text) {
  * @returns {string}
  */
 function withoutReplyMark(text) {
-  let rest = text.trimStart()
+  let rest = text
   for (let blob = BLOB.exec(rest); blob; blob = BLOB.exec(rest)) rest = rest.slice(blob[0].length)
   const mark = REPLY_OR_FORWARD.exec(rest)
-  return mark ? rest.slice(mark[0].length) : text.trimStart()
+  return mark ? rest.slice(mark[0].length) : text
 }

@@ -21,6 +21,7 @@ const SUBJECTS = [
   ['[Fwd: hello]', 'hello'],
   ['[Fwd: Re: [x] hello (fwd)] (fwd)', 'hello'],
   ['[Fwd: [Fwd: hello]]', 'hello'],
+  ['tea [fwd: hello]', 'tea [fwd: hello]'],
   ['Reply: hello', 'Reply: hello'],
   ['Forward: x', 'Forward: x'],
   ['fwhello', 'fwhello'],
@@ -37,6 +38,7 @@ test('a subject is that of a reply or forward where its base leaves out a mark o
   for (const marked of [
     'Re: a',
     'a (fwd)',
+    'a (FWD)',
     '[Fwd: a]',
     '[x] [fwd: a]',
     '[x] re[2]: a',
@@ -44,7 +46,15 @@ test('a subject is that of a reply or forward where its base leaves out a mark o
   ])
     assert.equal(isReplyOrForward(marked), true, marked)
   // In front of something, `[fwd: a]` goes as the name of a list does.
-  for (const bare of ['a', '[x] a', '[fwd: a] [x]', '[fwd: a] b]', '[fwd: a', 'a re: b'])
+  for (const bare of [
+    'a',
+    '[x] a',
+    '[fwd: a] [x]',
+    '[fwd: a] b]',
+    '[fwd: a',
+    'a re: b',
+    'a (fwd) b'
+  ])
     assert.equal(isReplyOrForward(bare), false, bare)
 })
 
