@@ -172,6 +172,12 @@ const STRUCTURES = [
     '("message" "global" NIL NIL NIL "7bit" 19 NIL ("attachment" NIL) NIL NIL)'
   ],
   [
+    'message/global with a location',
+    'Content-Type: message/global\r\nContent-Location: x\r\n\r\n',
+    '("message" "global" NIL NIL NIL "7bit" 0)',
+    '("message" "global" NIL NIL NIL "7bit" 0 NIL NIL NIL "x")'
+  ],
+  [
     'a multipart without parts',
     'Content-Type: multipart/x\r\n\r\nhi\r\n',
     '(("text" "plain" ("charset" "us-ascii") NIL NIL "7bit" 4 1) "x")',
@@ -206,6 +212,16 @@ test('parts below the shown levels are one opaque part in the structure, and sti
   let depth = 1
   for (let [node] = decodePartTree(partTree).children; node; [node] = node.children) depth++
   assert.equal(depth, MAX_SHOWN_NESTING + 6)
+})
+
+test('multiparts below the shown levels are opaque too', () => {
+  const levels = Array.from({ length: MAX_SHOWN_NESTING + 5 }, (_, level) => level)
+  const text = levels.map(
+    (level) => `Content-Type: multipart/x; boundary=${level}\r\n\r\n--${level}\r\n`
+  )
+  const body = metaOf(text.join('')).body.toString()
+  assert.equal(body.match(/ "x"\)/g)?.length, MAX_SHOWN_NESTING - 1)
+  assert.match(body, /^\(+"application" "octet-stream" /)
 })
 
 test('what threads and sorts is drawn from the header', () => {
