@@ -115,7 +115,8 @@ export function listFields(block) {
     total += end - start
     lines.push({ number, start, end })
   })
-  const isWhole = headerEnd > 0 && (block[headerEnd - 1] === 10 || block[headerEnd - 1] === 13)
+  const last = block[headerEnd - 1]
+  const isWhole = last === 10 || last === 13
   if (!isWhole || lines.length > MAX_LINES || total > MAX_TOTAL_BYTES) return null
   const receivedBytes = lines.reduce(
     (sum, { number, start, end }) => (number === RECEIVED ? sum + end - start : sum),

@@ -40,7 +40,8 @@ const TYPES = [
   ['a/b; n*1=b; n*0=a', ['a', 'b', [['n', 'ab']]]],
   ["a/b; n*0*=utf-8'en'%C3%A4; n*1=\" x\"; n*2*=%C3%B6", ['a', 'b', [['n*', "utf-8'en'%C3%A4%20x%C3%B6"]]]], // prettier-ignore
   ["a/b; n*=iso-8859-1''%E4", ['a', 'b', [['n*', "iso-8859-1''%E4"]]]],
-  ['a/b; n*2=c; n*3=d', ['a', 'b', [['n', 'cd']]]]
+  ['a/b; n*2=c; n*3=d', ['a', 'b', [['n', 'cd']]]],
+  ['a/b; n*10=d; n*2=c', ['a', 'b', [['n', 'cd']]]]
 ]
 
 for (const [text, expected] of TYPES)

@@ -6,6 +6,20 @@ import { MessageParser } from '../../../src/mime/parse-message.js'
 import { filterHeader } from '../../../src/mime/section.js'
 import { corpusIsMissing, everydayMessages, tortureMessages } from '../../helpers/corpus.js'
 
+/** What mailboxes on disk have as 0, 1, 2 …: a name that moves in this list shows other fields of mail that is stored. */
+const STORED = (
+  'received from to cc bcc subject date message-id priority x-priority references newsgroups ' +
+  'in-reply-to content-type reply-to sender list-id list-post list-help list-subscribe ' +
+  'list-unsubscribe list-unsubscribe-post list-archive list-owner content-description ' +
+  'content-transfer-encoding lines x-label x-original-to delivered-to autocrypt importance ' +
+  'x-msmail-priority x-uniform-type-identifier x-universally-unique-identifier x-spam-flag ' +
+  'x-spam-status x-spam-score x-spam-level x-mailer user-agent disposition-notification-to ' +
+  'followup-to mail-followup-to mail-reply-to return-path resent-from resent-to resent-date ' +
+  'auto-submitted precedence mime-version x-tuid x-offlineimap x-mozilla-draft-info ' +
+  'x-draft-info thread-topic thread-index x-forwarded-message-id x-identity-key ' +
+  'x-k9mail-identity chat-version'
+).split(' ')
+
 /** What clients send, each with Received and without. */
 const CHOICES = [
   ['From', 'To', 'Cc', 'Bcc', 'Subject', 'Date', 'Message-ID', 'Priority', 'X-Priority'],
@@ -83,6 +97,14 @@ test('any header that is listed is filtered exactly', () => {
     }),
     { numRuns: 2000 }
   )
+})
+
+test('fields have the numbers under which they are stored', () => {
+  const listed = listFields(Buffer.from(`${STORED.map((name) => `${name}: x\r\n`).join('')}\r\n`))
+  assert.ok(listed)
+  const [count = 0] = listed.fields
+  const numbers = Array.from({ length: count }, (_, line) => listed.fields[1 + line * 3])
+  assert.deepEqual(numbers, [...STORED.keys()])
 })
 
 test('a header with too many lines or too long ones is not listed', () => {

@@ -1,7 +1,7 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { MAX_NESTING, MAX_PARTS } from '../../../src/mime/limits.js'
+import { MAX_HEADER_BYTES, MAX_NESTING, MAX_PARTS } from '../../../src/mime/limits.js'
 import { buildMessageMeta } from '../../../src/mime/message-meta.js'
 import { MessageParser, parseMessage } from '../../../src/mime/parse-message.js'
 
@@ -285,6 +285,14 @@ test('the last part that is shown holds all the rest', () => {
   const last = parseMessage(bytes).root.children.at(-1)
   assert.equal(last?.bodyEnd, bytes.length)
   assert.equal(countParts(parseMessage(bytes).root), MAX_PARTS)
+})
+
+test('the headers of many parts are kept up to one bound for all of them', () => {
+  const part = `--b\r\nContent-Type: text/html\r\nContent-Description: ${'x'.repeat(12_000)}\r\n\r\n\r\n`
+  const { children } = parseMessage(Buffer.from(MIXED + part.repeat(100))).root
+  assert.equal(children.at(80)?.subtype, 'html')
+  const kept = children.reduce((sum, { description }) => sum + (description ?? '').length, 0)
+  assert.ok(kept > MAX_HEADER_BYTES - 20_000 && kept <= MAX_HEADER_BYTES, `${kept}`)
 })
 
 test('Content-Type is found behind a huge recipient list', () => {

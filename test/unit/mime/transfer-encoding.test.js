@@ -90,13 +90,27 @@ test('base64 of any bytes comes back', () => {
   )
 })
 
+test('an escape, and a soft line break, of a line of kilobytes may be cut anywhere', () => {
+  const bytes = Buffer.from(`${'=3D'.repeat(3_000)}= \t\r\n${'z= =y'.repeat(2_000)}`)
+  const whole = decodeTransfer(bytes, 'quoted-printable')
+  assert.equal(whole?.toString(), '='.repeat(3_000) + 'z= =y'.repeat(2_000))
+  for (let cut = 8_990; cut < 9_010; cut++) {
+    const decoder = createTransferDecoder('quoted-printable')
+    assert.ok(decoder)
+    const out = [bytes.subarray(0, cut), bytes.subarray(cut)].map((piece) => decoder.push(piece))
+    assert.ok(Buffer.concat([...out, decoder.end()]).equals(whole), `${cut}`)
+  }
+})
+
 test('a line of megabytes without an end takes linear time and is given out as it comes', () => {
   for (const piece of ['a', ' ', '=', '=4', '\r', 'begin 644 x']) {
     for (const name of ['quoted-printable', 'uuencode']) {
       const decoder = createTransferDecoder(name)
       assert.ok(decoder)
       const chunk = Buffer.from(piece.repeat(65_536 / piece.length))
-      for (let count = 0; count < 200; count++) decoder.push(chunk)
+      let bytes = 0
+      for (let count = 0; count < 200; count++) bytes += decoder.push(chunk).length
+      if (name === 'quoted-printable') assert.ok(bytes >= 198 * 65_536, piece)
       assert.ok(decoder.end().length <= 131_072)
     }
   }
