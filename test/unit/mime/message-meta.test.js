@@ -76,6 +76,11 @@ const ENVELOPES = [
     '(NIL "a b c" NIL NIL NIL NIL NIL NIL NIL NIL)'
   ],
   [
+    'a bare CR within a field that has no fold',
+    'Subject: b\rc\r\n\r\n',
+    '(NIL "b c" NIL NIL NIL NIL NIL NIL NIL NIL)'
+  ],
+  [
     'two To fields are one list, of two Subject fields the first counts',
     'To: a@b\r\nSubject: x\r\nTo: c@d\r\nSubject: y\r\n\r\n',
     '(NIL "x" NIL NIL NIL ((NIL NIL "a" "b")(NIL NIL "c" "d")) NIL NIL NIL NIL)'
@@ -248,6 +253,7 @@ test('a message without a header has none of them', () => {
 
 test('the header block is kept with its blank line, byte for byte, unless it is large', () => {
   assert.equal(metaOf('A: 1\r\nrubbish\r\n\r\nx').header?.toString(), 'A: 1\r\nrubbish\r\n\r\n')
+  assert.equal(metaOf('--\r\n--b\r\n\r\nx').header?.toString(), '--\r\n--b\r\n\r\n')
   assert.equal(metaOf('A: 1').header?.toString(), 'A: 1')
   const filler = 'x'.repeat(MAX_CACHED_HEADER_BYTES - 'A: \r\n\r\n'.length)
   assert.equal(metaOf(`A: ${filler}\r\n\r\n`).header?.length, MAX_CACHED_HEADER_BYTES)

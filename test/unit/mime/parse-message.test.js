@@ -57,6 +57,8 @@ const MESSAGES = [
   ['a part without header or body', `${MIXED}--b\r\n--b\r\n--b--`, ['multipart/mixed', MIXED, '--b\r\n--b\r\n--b--', ['text/plain', '', ''], ['text/plain', '', '']]], // prettier-ignore
   ['a delimiter inside a header', `${MIXED}--b\r\nContent-Type: text/html\r\n--b--`, ['multipart/mixed', MIXED, '--b\r\nContent-Type: text/html\r\n--b--', ['text/html', 'Content-Type: text/html\r\n', '']]], // prettier-ignore
   ['padding after a delimiter', `${MIXED}--b \t\r\n\r\none\r\n--b-- \r\n`, ['multipart/mixed', MIXED, '--b \t\r\n\r\none\r\n--b-- \r\n', ['text/plain', '\r\n', 'one']]], // prettier-ignore
+  ['padding without measure after what would be a delimiter', `${MIXED}--b${' '.repeat(1_200)}\r\n\r\none`, ['multipart/mixed', MIXED, `--b${' '.repeat(1_200)}\r\n\r\none`, ['text/plain', '', `--b${' '.repeat(1_200)}\r\n\r\none`]]], // prettier-ignore
+  ['a delimiter that ends the message', `${MIXED}--b\r\n\r\none\r\n--b`, ['multipart/mixed', MIXED, '--b\r\n\r\none\r\n--b', ['text/plain', '\r\n', 'one'], ['text/plain', '', '']]], // prettier-ignore
   ['longer lines are no delimiters', `${MIXED}--b\r\n\r\n--bb\r\n--b-\r\n--b x\r\n--b--`, ['multipart/mixed', MIXED, '--b\r\n\r\n--bb\r\n--b-\r\n--b x\r\n--b--', ['text/plain', '\r\n', '--bb\r\n--b-\r\n--b x']]], // prettier-ignore
   ['delimiters after the last one', `${MIXED}--b\r\n\r\none\r\n--b--\r\n--b\r\n\r\ntwo`, ['multipart/mixed', MIXED, '--b\r\n\r\none\r\n--b--\r\n--b\r\n\r\ntwo', ['text/plain', '\r\n', 'one']]], // prettier-ignore
   ['a multipart without a part shows its body', `${MIXED}text\r\n`, ['multipart/mixed', MIXED, 'text\r\n', ['text/plain', '', 'text\r\n']]], // prettier-ignore

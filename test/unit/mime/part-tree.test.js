@@ -30,6 +30,22 @@ test('a tree comes back with the places and the words that sections and text nee
 test('the tree of a plain message takes no more than twenty bytes', () =>
   assert.ok(encodePartTree(parseMessage(Buffer.from('A: 1\r\n\r\nhi')).root).length <= 20))
 
+test('short forms mean what they mean in the trees that are stored', () => {
+  const words = (
+    ' text plain html multipart mixed alternative related signed report message rfc822 delivery-status ' +
+    'application octet-stream pdf image jpeg png gif 7bit 8bit base64 quoted-printable us-ascii utf-8 ' +
+    'iso-8859-1 iso-8859-15 windows-1252'
+  ).split(' ')
+  const leaf = (/** @type {number} */ place) => [0, 0, 0, 0, 0, 0x81, 0x80 | place, 0x94, 0x80, 0]
+  const leaves = words.flatMap((_, place) => leaf(place))
+  const root = [1, 2, 0, 0, 0, 0, 0x84, 0x85, 0x94, 0x80, words.length]
+  const { children } = decodePartTree(Buffer.from([...root, ...leaves]))
+  assert.deepEqual(
+    children.map(({ subtype }) => subtype),
+    words
+  )
+})
+
 test('offsets beyond 32 bits are kept', () => {
   const { root } = parseMessage(Buffer.from('A: 1\r\n\r\nhi'))
   root.bodyEnd = 2 ** 40
