@@ -45,7 +45,5 @@ export function parseMessageId(text) {
  */
 function normalForm(written) {
   const id = written.replace(/[ \t\r\n]+/g, '')
-  return /^<"(?:[^"\\]|\\.)*"@/.test(id)
-    ? id.replace(/^<"((?:[^"\\]|\\.)*)"@/, (_, local) => `<${local.replace(/\\(.)/g, '$1')}@`)
-    : id
+  return id.replace(/^<"((?:[^"\\]|\\.)*)"@/, (_, local) => `<${local.replace(/\\(.)/g, '$1')}@`)
 }

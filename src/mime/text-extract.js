@@ -117,7 +117,7 @@ export class TextPartDecoder {
   #tail = ''
 
   /**
-   * @param {PartNode} node - a text part
+   * @param {Pick<PartNode, 'encoding' | 'charset' | 'subtype'>} node - a text part
    * @param {ConstructorParameters<typeof HtmlTextReader>[0]} [options] - for a page
    */
   constructor({ encoding, charset, subtype }, options) {

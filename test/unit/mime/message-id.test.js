@@ -24,7 +24,7 @@ for (const [text, expected] of FIELDS)
 test('one identifier is found with brackets or without', () => {
   assert.equal(parseMessageId(' <a@b> (x)'), '<a@b>')
   assert.equal(parseMessageId('a@b'), '<a@b>')
-  assert.equal(parseMessageId(' a@b\r\n'), '<a@b>')
+  assert.equal(parseMessageId(' ann@b.org\r\n'), '<ann@b.org>')
   for (const broken of ['<a@b', 'a@b>', '"a@b"', '<"a@b"', 'a@b;', '<a@b,\r\n'])
     assert.equal(parseMessageId(broken), '<a@b>')
   assert.equal(parseMessageId('nothing'), null)

@@ -267,3 +267,17 @@ test('letters that are written with marks are composed, however their bytes are 
     )
   )
 })
+
+test('a letter and its mark are one letter wherever a long text is cut between them', () => {
+  const bytes = Buffer.from('e\u0301'.repeat(200))
+  for (const size of [1, 7, 64, 65, 100, 199]) {
+    const decoder = new TextPartDecoder({ encoding: '', charset: 'utf-8', subtype: 'plain' })
+    assert.equal(read(decoder, cut(bytes, [size])), 'é'.repeat(200), `${size}`)
+  }
+})
+
+test('of a page that does not name its charset no more is held than the beginning', () => {
+  const decoder = new TextPartDecoder({ encoding: '', charset: null, subtype: 'html' })
+  for (let count = 0; count < 3; count++) decoder.push(Buffer.from('word '.repeat(200)))
+  assert.match(decoder.push(Buffer.from('last words')), /last/)
+})
