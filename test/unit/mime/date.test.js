@@ -32,11 +32,15 @@ const DATES = [
   ['Sat, 1 Jan 2000 00:00:00 +9999', '2000-01-01T00:00:00Z', 0],
   // RFC 5256 §2.2: a time that is missing or invalid is 00:00:00.
   ['1 Jan 2000 24:00:00', '2000-01-01T00:00:00Z', 0],
+  ['1 Jan 2000 10:60:00', '2000-01-01T00:00:00Z', 0],
+  ['1 Jan 2000 10:00:61', '2000-01-01T00:00:00Z', 0],
   ['Wed, 15 Dec 2010    59:10 -0500', '2010-12-15T05:00:00Z', -300],
   ['Wed, 15 Dec 2010', '2010-12-15T00:00:00Z', 0],
   ['15-Dec-2010 in the morning', '2010-12-15T00:00:00Z', 0],
   ['2010-12-15', '2010-12-15T00:00:00Z', 0],
   ['2010-12-15 5pm', '2010-12-15T00:00:00Z', 0],
+  ['2010-13-01', null],
+  ['2010-00-10', null],
   ['15 Foo 2010', null],
   ['32 Dec 2010', null],
   ['2010-12-155', null],
@@ -54,6 +58,44 @@ for (const [text, expected, zoneMinutes] of DATES)
     assert.equal(iso, expected)
     if (date) assert.equal(date.zoneMinutes, zoneMinutes)
   })
+
+test('zones with a name are those of RFC 5322 §4.3, and some of Europe and Asia', () => {
+  const hours = {
+    ...{
+      UT: 0,
+      GMT: 0,
+      Z: 0,
+      EST: -5,
+      EDT: -4,
+      CST: -6,
+      CDT: -5,
+      MST: -7,
+      MDT: -6,
+      PST: -8,
+      PDT: -7
+    },
+    ...{
+      UTC: 0,
+      WET: 0,
+      BST: 1,
+      WEST: 1,
+      CET: 1,
+      MET: 1,
+      CEST: 2,
+      MEST: 2,
+      EET: 2,
+      EEST: 3,
+      MSK: 3
+    },
+    ...{ JST: 9, KST: 9 }
+  }
+  for (const [zone, hour] of Object.entries(hours))
+    assert.equal(
+      parseMailDate(Buffer.from(`1 Jan 2003 00:00:00 ${zone}`))?.zoneMinutes,
+      hour * 60,
+      zone
+    )
+})
 
 test('every date in the standard form is read exactly', () => {
   const months = [
