@@ -99,6 +99,16 @@ test('a plaintext that is not whole, or has more than it should, is refused', ()
     'an envelope that is too long': edited((bytes) => bytes.writeUInt32BE(17_000, 1)),
     'an envelope that is not JSON': edited((bytes) => bytes.writeUInt8(0x78, 5)),
     'an envelope that lacks a field': edited((bytes) => bytes.write('{"recipienT"', 5)),
+    'an envelope without a sender': edited((bytes) =>
+      bytes.write('sendeR', bytes.indexOf('sender'))
+    ),
+    'an envelope whose time is no number': edited((bytes) =>
+      bytes.write('null         ', bytes.indexOf('1700000000123'))
+    ),
+    'an envelope that is null': Buffer.concat([
+      Buffer.from('\x01\0\0\0\x04null\0\0\0\0'),
+      Buffer.alloc(4083)
+    ]),
     'bytes in the padding': edited((bytes) => bytes.writeUInt8(1, bytes.length - 9)),
     'a block that is too long': edited((bytes) =>
       bytes.writeUInt32BE(2 ** 21, 5 + bytes.readUInt32BE(1))

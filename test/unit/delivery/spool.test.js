@@ -17,6 +17,7 @@ import {
 import { SpoolWriter } from '../../../src/delivery/spool-writer.js'
 import { systemClock } from '../../../src/support/clock.js'
 import { filesBelow, openSpool } from '../../helpers/delivery.js'
+import { ManualClock } from '../../helpers/manual-clock.js'
 import { scratchFolder } from '../../helpers/process.js'
 import { writeSpoolFile } from '../../helpers/spool.js'
 
@@ -252,4 +253,26 @@ test('the meter counts arrivals of its own, and sees those of others', async (t)
   await sleep(20)
   await removeSpoolFiles(spoolFolder, [name])
   assert.deepEqual(await meter.usage(spoolFolder), { bytes: 2 * bytes, messages: 2 })
+})
+
+test('a change that the time of the folder does not show counts after ten seconds, or when the clock was set back', async (t) => {
+  const spoolFolder = join(scratchFolder(t, 'spool'), 'spool')
+  const clock = new ManualClock()
+  const startMs = clock.nowMs()
+  const meter = new SpoolMeter(clock)
+  const putUnseen = async () => {
+    await put(spoolFolder, 'x')
+    utimesSync(spoolFolder, 100, 100)
+  }
+  await putUnseen()
+  for (const [aheadMs = 0, messages] of [
+    [0, 1],
+    [9_999, 1],
+    [10_000, 3],
+    [0, 4]
+  ]) {
+    clock.ms = startMs + aheadMs
+    assert.equal((await meter.usage(spoolFolder)).messages, messages, `${aheadMs}`)
+    await putUnseen()
+  }
 })
