@@ -100,6 +100,15 @@ test('dates of arrival, saving and sending are answered by the row', () => {
   assert.deepEqual(stages, [STAGE.ROW, STAGE.ROW])
 })
 
+test('text is sought in the form in which it is compared, however it was typed', () => {
+  const keys = ['SUBJECT', 'HEADER X-Note', 'BODY', 'TEXT'].map((name) => `${name} "Mu\u0308ller"`)
+  const { leaves } = planSearch(searchKey(keys.join(' ')))
+  assert.deepEqual(
+    leaves.map(({ key }) => 'value' in key && key.value),
+    Array(4).fill('M\u00fcller')
+  )
+})
+
 test('a chain as deep as a command may have is planned', () => {
   const keys = Array.from({ length: LIMITS.searchDepth }, (_, nth) => `OR KEYWORD k${nth}`)
   const { leaves } = planSearch(searchKey(`${keys.join(' ')} SEEN`))
