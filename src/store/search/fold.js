@@ -9,7 +9,6 @@
  * What simple folding does not do, on purpose: `ß` is not `ss` (but capital `ẞ` is `ß`), and the Turkish `İ` and
  * `ı` are letters of their own, neither is the ASCII `i`.
  */
-import { endianness } from 'node:os'
 
 /** Mapped by full case mapping to two code points, by simple folding to itself. */
 const DOTTED_CAPITAL_I = '\u0130'
@@ -28,17 +27,14 @@ const SPACES =
 /** Soft hyphen, zero width space, word joiner, and the byte order mark, which was one before. */
 const UNSEEN = '\u00ad\u200b\u2060\ufeff'
 
-/** No cased letter lies above plane 1, as Unicode stands. */
-const CASED_END = 0x20000
+/** Above plane 0 no two letters have the same upper case, as Unicode stands; the tests tell when some have. */
+const SHARED_END = 0x10000
 
 /**
  * Code points that are looked at together: most such blocks have no letter with an upper case, which the engine tells at
  * once.
  */
 const BLOCK_POINTS = 0x100
-
-/** Decodes UTF-16 units in the byte order of this machine's memory. */
-const UTF_16 = new TextDecoder(endianness() === 'LE' ? 'utf-16le' : 'utf-16be', { ignoreBOM: true })
 
 /** @type {{ pattern: RegExp, folded: Map<string, string> } | null} */
 let remainder = null
@@ -76,11 +72,10 @@ function foldLower(text) {
 function deriveRemainder() {
   /** @type {Map<string, string>} */
   const folded = new Map()
+  const offsets = Uint16Array.from({ length: BLOCK_POINTS }, (_, at) => at)
   const lowerCase = /[\p{Changes_When_Uppercased}--\p{Changes_When_Lowercased}]/gv
-  for (let start = 0; start < CASED_END; start += BLOCK_POINTS) {
-    // Surrogates are no letters.
-    if (start >= 0xd800 && start < 0xe000) continue
-    const block = codePoints(start, start + BLOCK_POINTS)
+  for (let start = 0; start < SHARED_END; start += BLOCK_POINTS) {
+    const block = String.fromCharCode(...offsets.map((at) => start + at))
     if (block.toUpperCase() === block) continue
     for (const [letter] of block.matchAll(lowerCase)) {
       const upper = letter.toUpperCase()
@@ -95,21 +90,6 @@ function deriveRemainder() {
   for (const space of SPACES) folded.set(space, ' ')
   for (const sign of UNSEEN) folded.set(sign, '')
   return { pattern: new RegExp(`[${[...folded.keys()].join('')}]`, 'gu'), folded }
-}
-
-/**
- * @param {number} start - of one plane
- * @param {number} end - exclusive
- * @returns {string}
- */
-function codePoints(start, end) {
-  const isPair = start > 0xffff
-  const units = new Uint16Array((end - start) * (isPair ? 2 : 1))
-  for (let code = start, at = 0; code < end; code++) {
-    if (isPair) units[at++] = 0xd800 + ((code - 0x10000) >> 10)
-    units[at++] = isPair ? 0xdc00 + (code & 0x3ff) : code
-  }
-  return UTF_16.decode(units)
 }
 
 /**
