@@ -5,7 +5,11 @@ import { foldCase } from '../../../../src/store/search/fold.js'
 import { BatchTokens, TokenCollector } from '../../../../src/store/search/token-collector.js'
 import { fit, gramsOf, isAskable, isWhole, runsOf } from '../../../../src/store/search/tokens.js'
 
-/** @type {[string, string[], string[]][]} */
+/**
+ * Indexes on disk hold these tokens: INDEX_VERSION goes with each change of them.
+ *
+ * @type {[string, string[], string[]][]}
+ */
 const TEXTS = [
   ['the meeting', ['the', ' ', 'meeting'], []],
   ['2024-11-02', ['2024', '-', '11', '02'], []],
@@ -14,7 +18,14 @@ const TEXTS = [
   ['привет, öl', ['привет', ', ', 'öl'], []],
   ['a----------b', ['a', 'b'], ['---']],
   ['12345', [], ['123', '234', '345']],
+  ['abcdefghijklmnopqrstuvwx', ['abcdefghijklmnopqrstuvwx'], []],
   ['abcdefghijklmnopqrstuvwxy', [], [...gramsOf('abcdefghijklmnopqrstuvwxy')]],
+  ['äbcdefghijklmnopqrstuvwx', ['äbcdefghijklmnopqrstuvwx'], []],
+  ['äbcdefghijklmnopqrstuvwxy', [], [...gramsOf('äbcdefghijklmnopqrstuvwxy')]],
+  ['a--------b', ['a', '--------', 'b'], []],
+  ['a---------b', ['a', 'b'], ['---']],
+  ['𝟏𝟐𝟑 𝟏𝟐𝟑𝟒', ['𝟏𝟐𝟑', ' '], ['𝟏𝟐𝟑', '𝟐𝟑𝟒']],
+  ['𠀀𠀁𠀂 𠀀𠀁𠀂𠀃', ['𠀀𠀁𠀂', ' '], ['𠀀𠀁𠀂', '𠀁𠀂𠀃']],
   ['one\ufffdtwo', ['one', 'two'], []],
   ['', [], []]
 ]
