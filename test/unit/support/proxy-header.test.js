@@ -47,6 +47,7 @@ const GOOD = [
   ['2, IPv4 within IPv6', versionTwo(0x21, 0x21, MAPPED), '192.0.2.1'],
   ['2, with TLVs', versionTwo(0x21, 0x11, Buffer.concat([IPV4, Buffer.alloc(60, 4)])), '192.0.2.1'],
   ['2, the balancer itself', versionTwo(0x20, 0x00, Buffer.alloc(0)), null],
+  ['2, the balancer itself, with addresses', versionTwo(0x20, 0x11, IPV4), null],
   ['2, a unix socket', versionTwo(0x21, 0x31, Buffer.alloc(216)), null]
 ]
 
@@ -54,6 +55,7 @@ for (const [name, header, address] of GOOD) {
   test(`version ${name}: read whole, incomplete while a byte is missing, nothing behind it taken`, () => {
     const bytes = Buffer.concat([header, Buffer.from('a1 NOOP\r\n')])
     assert.deepEqual(parseProxyHeader(bytes), { size: header.length, address })
+    assert.deepEqual(parseProxyHeader(header), { size: header.length, address })
     for (let size = 0; size < header.length; size++) {
       assert.equal(parseProxyHeader(header.subarray(0, size)), 'incomplete', String(size))
     }
@@ -65,6 +67,8 @@ const BAD = [
   ['an IMAP command', Buffer.from('a1 LOGIN x y\r\n')],
   ['a TLS record', Buffer.from('16030100c8', 'hex')],
   ['an IPv6 address as TCP4', Buffer.from('PROXY TCP4 ::1 ::2 1 2\r\n')],
+  ['an IPv4 address as TCP6', Buffer.from('PROXY TCP6 192.0.2.1 2001:db8::2 1 2\r\n')],
+  ['a client without an address', Buffer.from('PROXY TCP4 - 192.0.2.2 1 2\r\n')],
   ['no ports', Buffer.from('PROXY TCP4 192.0.2.1 192.0.2.2\r\n')],
   ['a port too many', Buffer.from('PROXY TCP4 192.0.2.1 192.0.2.2 1 2 3\r\n')],
   ['a port that is none', Buffer.from('PROXY TCP4 192.0.2.1 192.0.2.2 1 65536\r\n')],
