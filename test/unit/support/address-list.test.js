@@ -16,6 +16,12 @@ test('single addresses and blocks are in it, in every form that sockets show the
   }
 })
 
+test('a block may be one address', () => {
+  const list = new AddressList(['192.0.2.1/32', '2001:db8::5/128'], 'a.setting')
+  for (const address of ['192.0.2.1', '2001:db8::5']) assert.ok(list.has(address), address)
+  for (const address of ['192.0.2.0', '2001:db8::4']) assert.ok(!list.has(address), address)
+})
+
 test('what is no address and no block is named', () => {
   for (const entry of [
     ...['localhost', '10.0.0.0/33', '::/129', '10.0.0.0/', '10.0.0.0/x', ''],
