@@ -72,6 +72,26 @@ test('mail that waits in the spool counts against the quota', async (t) => {
   await client.quit()
 })
 
+test('a message may take all the room of its mailbox or tenant, and nothing more, what waits in the spool included', async (t) => {
+  const { port, directory, add } = await startLmtp(t)
+  const message = 'x\r\n'.repeat(400)
+  const client = await LmtpClient.connect(port)
+  const isFull = async (/** @type {string} */ address) =>
+    String(await client.deliver({ to: [address], message })).startsWith('452 4.2.2 ')
+  for (const [name, room, fulls] of /** @type {const} */ ([
+    ['small', message.length - 1, [true]],
+    ['exact', message.length, [false, true]]
+  ])) {
+    await add(`${name}@example.org`, { quotaBytes: room })
+    await directory.createTenant({ id: name, label: '', quotaBytes: room, maxAccounts: 0 })
+    const { account } = await add(`of-${name}@example.org`)
+    await directory.updateAccount(account.id, { tenant: name })
+    for (const address of [`${name}@example.org`, `of-${name}@example.org`])
+      for (const full of fulls) assert.equal(await isFull(address), full, address)
+  }
+  await client.quit()
+})
+
 test('the number of messages counts against the quota', async (t) => {
   const { port } = await startLmtp(t, { quota: { quotaMessages: 2 } })
   const client = await LmtpClient.connect(port)
@@ -112,6 +132,12 @@ test('a key of which one bit is another: 451 4.7.5, an alarm in log and audit, a
   isDamaged = false
   const again = await client.deliver({ to: ['bob@example.org'], message: MESSAGE })
   assert.match(String(again), /^250 /)
+  isDamaged = true
+  await client.say('MAIL FROM:<>')
+  assert.match(await client.say('RCPT TO:<bob@example.org>'), /^451 4\.7\.5 /)
+  await directory.flush()
+  const later = await directory.pageAudit({ accountId: bob.account.id, limit: 9 })
+  assert.equal(later.length, 2, 'a key that was whole in between is a new alarm')
   await client.quit()
 })
 
@@ -263,5 +289,23 @@ test('a folder that stands where the spool should be is disk trouble, not a cras
   writeFileSync(spoolFolder, 'x')
   const client = await LmtpClient.connect(port)
   assert.match(String(await client.deliver({ to: [ANN], message: MESSAGE })), /^451 4\.3\.0 /)
+  await client.quit()
+})
+
+test('as many recipients as can be served at once, and refused, leave room for the next', async (t) => {
+  const none = Buffer.alloc(1216, 0xff)
+  const { port, add } = await startLmtp(t, {
+    lmtp: { maxRecipients: 512 },
+    alter: (account) =>
+      account?.address === 'bob@example.org'
+        ? { ...account, sealPublicKey: none, sealRecipient: encodeBech32('age1pq', none) }
+        : account
+  })
+  await add('bob@example.org')
+  const client = await LmtpClient.connect(port)
+  const to = Array.from({ length: 512 }, (_, nth) => `bob+${nth}@example.org`)
+  const replies = await client.deliver({ to, message: MESSAGE })
+  assert.ok(replies.every((reply) => reply.startsWith('451 4.7.5 ')))
+  assert.match(String(await client.deliver({ to: [ANN], message: MESSAGE })), /^250 /)
   await client.quit()
 })
