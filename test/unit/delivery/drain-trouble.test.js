@@ -13,7 +13,12 @@ import {
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { generateSealIdentity, identityFromSecret } from '../../../src/crypto/age.js'
-import { listAside, listSpool, retryAsideFile } from '../../../src/delivery/spool.js'
+import {
+  listAside,
+  listSpool,
+  removeSpoolFiles,
+  retryAsideFile
+} from '../../../src/delivery/spool.js'
 import { MailError } from '../../../src/errors.js'
 import { NOTHING, altered, readInbox, setUp, textsOf } from '../../helpers/drain.js'
 
@@ -98,7 +103,19 @@ test('of a batch that the program fails at, only the message that it fails at al
   await put('first')
   const { name } = await put('bad message')
   await put('last')
+  let aborted = 0
   const failing = altered(store, {
+    stageContent: async (options) => {
+      const writer = await store.stageContent(options)
+      return {
+        write: (chunk) => writer.write(chunk),
+        finish: () => writer.finish(),
+        abort: () => {
+          aborted++
+          return writer.abort()
+        }
+      }
+    },
     appendMessages: async (mailbox, messages, options) => {
       // As where a value of one of them is none that a column takes.
       if (messages.some(({ spoolName }) => spoolName === name)) throw new RangeError('out of range')
@@ -107,6 +124,7 @@ test('of a batch that the program fails at, only the message that it fails at al
   })
   assert.deepEqual(await drain({ store: failing }), { ...NOTHING, delivered: 2, setAside: 1 })
   assert.deepEqual(await listAside(spoolFolder), [name])
+  assert.equal(aborted, 1)
   assert.deepEqual(await textsOf(store), ['first', 'last'])
 })
 
@@ -123,6 +141,21 @@ test('mail behind whose commit the program fails is in, and is not set aside', a
   assert.deepEqual(await listAside(spoolFolder), [])
   assert.deepEqual(await textsOf(store), ['a', 'b'])
   assert.deepEqual(await drain(), NOTHING)
+})
+
+test('a file that another process has brought in since the spool was listed is passed over', async (t) => {
+  const { put, drain, store, spoolFolder } = await setUp(t)
+  await put('first')
+  const { name } = await put('gone')
+  await put('last')
+  const alone = altered(store, {
+    stageContent: async (options) => {
+      await removeSpoolFiles(spoolFolder, [name])
+      return store.stageContent(options)
+    }
+  })
+  assert.deepEqual(await drain({ store: alone }), { ...NOTHING, delivered: 2 })
+  assert.deepEqual(await listAside(spoolFolder), [])
 })
 
 test('a folder in the place of a file is set aside like a damaged file', async (t) => {

@@ -111,3 +111,28 @@ for (const [line, date, zoneMinutes] of DATES) {
     assert.deepEqual(parsed, expected)
   })
 }
+
+test('an mbox line may be of any month', () => {
+  const months = [
+    'Jan',
+    'Feb',
+    'Mar',
+    'Apr',
+    'May',
+    'Jun',
+    'Jul',
+    'Aug',
+    'Sep',
+    'Oct',
+    'Nov',
+    'Dec'
+  ]
+  const seconds = months.map(
+    (month) =>
+      parseFromLineDate(Buffer.from(`From a@b Fri ${month}  1 00:00:00 2021`))?.epochSeconds
+  )
+  assert.deepEqual(
+    seconds,
+    months.map((_, month) => Date.UTC(2021, month, 1) / 1000)
+  )
+})

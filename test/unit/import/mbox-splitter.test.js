@@ -95,6 +95,11 @@ const CASES = [
     messages: [[FROM, `A: b\n\nbody\n${OTHER}\nmore\n`]]
   },
   {
+    name: 'a line with the date alone is text, also on a Friday',
+    mbox: `${FROM}\nA: b\n\nbody\nFri Jul  3 05:04:01 2020\nStatus: open\n`,
+    messages: [[FROM, 'A: b\n\nbody\nFri Jul  3 05:04:01 2020\nStatus: open\n']]
+  },
+  {
     name: 'where a header field follows, a From_ line with a date needs no empty line before it',
     mbox: `${FROM}\nA: b\n\nbody\n${OTHER}\nA: b\n\n${FROM}\r\nA: b\r\n${OTHER}\nStatus : O\n${OTHER}\n`,
     messages: [
