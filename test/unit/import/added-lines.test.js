@@ -21,6 +21,7 @@ test('lines that stand elsewhere, or are fewer than the first says, are the mess
   for (const text of [
     `Received: x\n${lines}\nbody`,
     `\n${lines}`,
+    'Received: x\nX-Letterlock-Added: 0\n\nbody',
     'X-Letterlock-Added: 1\nSubject: x\n\nbody',
     'X-Letterlock-Added: 2\nStatus: O\n',
     'X-Letterlock-Added: 4\nStatus: O\n'
