@@ -148,6 +148,11 @@ test('a Maildir and its subfolders may lack cur or new, which were empty when th
   assert.deepEqual(await read(join(folder, '.Unread')), [['unread']])
 })
 
+test('a Maildir without a message is one', async (t) => {
+  const folder = await folderOf(t, { 'cur/.keep': '', 'new/.keep': '', 'notes.eml': MAIL })
+  assert.equal((await openSource(folder)).format, 'maildir')
+})
+
 test('folders of .eml files may be called new or cur, or both', async (t) => {
   for (const other of ['cur-2', 'cur']) {
     const folder = await folderOf(t, {

@@ -274,3 +274,12 @@ test('a header of thousands of quoted lines is looked through once, and ends whe
   assert.equal(item.text, `${header.replaceAll('>From', 'From')}\nX-Mozilla-Status: 0008\n`)
   assert.ok(joined < 10 * message.length, `${joined} bytes were copied for ${message.length}`)
 })
+
+test('an mbox may begin with empty lines, and with nothing else', async (t) => {
+  const folder = await folderOf(t, {
+    'blank.mbox': `\n \t\r\n\v\f\n\n${MBOX}`,
+    'text.mbox': `Dear all,\n\n${MBOX}`
+  })
+  assert.equal((await readAll(join(folder, 'blank.mbox'))).length, 2)
+  await assert.rejects(readAll(join(folder, 'text.mbox')), { code: 'FORMAT_UNKNOWN' })
+})
