@@ -64,6 +64,18 @@ test('LOGIN asks for the name and the password', async (t) => {
   assert.equal(await ask(`CONT\t2\t${base64('wrong')}`), 'FAIL\t2')
 })
 
+test('dialogues go on side by side, and an id comes again once it was answered', async (t) => {
+  const { ask } = await startWithAnna(t)
+  for (const id of [1, 2])
+    assert.equal(await ask(`AUTH\t${id}\tLOGIN\t${FROM}`), `CONT\t${id}\t${base64('Username:')}`)
+  for (const id of [1, 2])
+    assert.equal(await ask(`CONT\t${id}\t${base64('anna')}`), `CONT\t${id}\t${base64('Password:')}`)
+  for (const id of [1, 2])
+    assert.equal(await ask(`CONT\t${id}\t${base64(PASSWORD)}`), `OK\t${id}\tuser=anna@example.org`)
+  assert.equal(await ask(`CONT\t2\t${base64(PASSWORD)}`), 'FAIL\t2')
+  assert.equal(await ask(`AUTH\t1\tLOGIN\t${FROM}`), `CONT\t1\t${base64('Username:')}`)
+})
+
 test('who logs in by an alias sends as the account', async (t) => {
   const { ask, services, account } = await startWithAnna(t)
   await services.directory.addAlias(account.id, 'ann@example.org')
