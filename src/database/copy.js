@@ -39,8 +39,9 @@ export function copyDatabase({ from, to, cipher, key, nextKey }) {
     applyKey(copy, cipher, key)
     copy.pragma('temp_store = 2')
     applyCipher(copy, cipher)
-    // SQLite3MC rekeys no file in WAL mode; the copy is not in WAL mode yet. A journal would take the file's size once more, for
-    // a copy that is useless if this fails; only `unsafe` connections may have none.
+    // The copy is not in WAL mode yet, in which SQLite3MC 2.4 would keep the salt of the key before, and earlier versions rekey
+    // nothing. A journal would take the file's size once more, for a copy that is useless if this fails; only `unsafe`
+    // connections may have none.
     copy.unsafeMode()
     copy.pragma('journal_mode = OFF')
     copy.rekey(next)

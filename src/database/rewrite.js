@@ -163,7 +163,8 @@ function encryptAnew(path, from, to) {
   try {
     applyKey(db, from.cipher, from.key)
     db.pragma('temp_store = 2')
-    // SQLite3MC rekeys no file in WAL mode. The journal is encrypted, as the file is.
+    // In WAL mode SQLite3MC 2.4 keeps the salt of the key before, and earlier versions rekey nothing. The journal is encrypted,
+    // as the file is.
     db.pragma('journal_mode = DELETE')
     applyCipher(db, to.cipher)
     db.rekey(key)
