@@ -124,14 +124,17 @@ test('a neighbour behind the same router does not keep the owner out', async () 
   assert.equal(await succeed('anna', '192.0.2.1'), 0)
 })
 
+/** @param {Throttle} throttle */
+const admitAnother = (throttle) =>
+  throttle.admitInTurn({
+    username: 'anna',
+    remoteAddress: '192.0.2.1',
+    password: anotherPassword()
+  })
+
 test('attempts side by side count as failures while they are checked', async () => {
   const { throttle } = setUp()
-  const admit = () =>
-    throttle.admitInTurn({
-      username: 'anna',
-      remoteAddress: '192.0.2.1',
-      password: anotherPassword()
-    })
+  const admit = () => admitAnother(throttle)
   const attempts = await Promise.all(Array.from({ length: 11 }, admit))
   assert.ok(/** @type {number} */ (attempts.at(-1)?.waitMs) > 0)
   const next = admit()
@@ -253,12 +256,7 @@ test('while one guess of an address is checked after a hold, the others from the
 
 test('a thousand attempts of an address wait for those before them, and the next is refused at once', async () => {
   const { throttle } = setUp()
-  const admit = () =>
-    throttle.admitInTurn({
-      username: 'anna',
-      remoteAddress: '192.0.2.1',
-      password: anotherPassword()
-    })
+  const admit = () => admitAnother(throttle)
   const begun = await Promise.all(Array.from({ length: 11 }, admit))
   const waiting = Array.from({ length: 1000 }, async () => (await admit()).cancel())
   const oneMore = admit().catch((error) => error)

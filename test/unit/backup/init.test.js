@@ -20,30 +20,24 @@ test('without backup init, or into another host’s backups, nothing is stored',
   const host = await openBackupHost(t)
   const other = await openBackupHost(t)
   const { config, logger, clock } = other.services
+  const initThere = () =>
+    initBackups({
+      data: other.data,
+      repository: host.repository,
+      clock,
+      showKey: () => assert.fail('no key may be made')
+    })
   await assert.rejects(runBackup({ config, logger, clock, target: host.target }), {
     code: 'BACKUP_NOT_READY'
   })
-  await assert.rejects(
-    initBackups({
-      data: other.data,
-      repository: host.repository,
-      clock,
-      showKey: () => assert.fail('no key may be made')
-    }),
-    { code: 'BACKUP_NOT_READY' }
-  )
+  await assert.rejects(initThere(), { code: 'BACKUP_NOT_READY' })
   await rm(join(other.data, 'backup.json'))
   await assert.rejects(other.backUp(), { code: 'BACKUP_NOT_READY' })
   // Nor is the operator sent round in a circle where nothing was set up yet.
-  await assert.rejects(
-    initBackups({
-      data: other.data,
-      repository: host.repository,
-      clock,
-      showKey: () => assert.fail('no key may be made')
-    }),
-    { code: 'BACKUP_NOT_READY', detail: `${host.folder} holds the backups of another host` }
-  )
+  await assert.rejects(initThere(), {
+    code: 'BACKUP_NOT_READY',
+    detail: `${host.folder} holds the backups of another host`
+  })
 })
 
 test('a recipient that is none is refused before anything is set up', async (t) => {

@@ -98,24 +98,32 @@ for (const step of /** @type {const} */ (['write', 'finish'])) {
   })
 }
 
+/**
+ * @param {import('../../../src/store/account-store.js').AccountStore} store
+ * @param {{ staged: number, aborted: number }} counts - of contents, counted here
+ * @returns {import('../../../src/delivery/drain.js').DrainStore['stageContent']}
+ */
+const counting = (store, counts) => async (options) => {
+  counts.staged++
+  const writer = await store.stageContent(options)
+  return {
+    write: (chunk) => writer.write(chunk),
+    finish: () => writer.finish(),
+    abort: () => {
+      counts.aborted++
+      return writer.abort()
+    }
+  }
+}
+
 test('of a batch that the program fails at, only the message that it fails at alone is set aside', async (t) => {
   const { put, drain, store, spoolFolder } = await setUp(t)
   await put('first')
   const { name } = await put('bad message')
   await put('last')
-  let aborted = 0
+  const counts = { staged: 0, aborted: 0 }
   const failing = altered(store, {
-    stageContent: async (options) => {
-      const writer = await store.stageContent(options)
-      return {
-        write: (chunk) => writer.write(chunk),
-        finish: () => writer.finish(),
-        abort: () => {
-          aborted++
-          return writer.abort()
-        }
-      }
-    },
+    stageContent: counting(store, counts),
     appendMessages: async (mailbox, messages, options) => {
       // As where a value of one of them is none that a column takes.
       if (messages.some(({ spoolName }) => spoolName === name)) throw new RangeError('out of range')
@@ -124,7 +132,7 @@ test('of a batch that the program fails at, only the message that it fails at al
   })
   assert.deepEqual(await drain({ store: failing }), { ...NOTHING, delivered: 2, setAside: 1 })
   assert.deepEqual(await listAside(spoolFolder), [name])
-  assert.equal(aborted, 1)
+  assert.equal(counts.aborted, 1)
   assert.deepEqual(await textsOf(store), ['first', 'last'])
 })
 
@@ -210,27 +218,14 @@ test('the next batch is opened while the one before goes to the disk', async (t)
 test('when a batch is refused, what was opened of it and of the next is given up', async (t) => {
   const { put, drain, store } = await setUp(t)
   for (let i = 0; i < 40; i++) await put(`${i}`)
-  let staged = 0
-  let aborted = 0
+  const counts = { staged: 0, aborted: 0 }
   const failing = altered(store, {
-    stageContent: async (options) => {
-      staged++
-      const writer = await store.stageContent(options)
-      return {
-        write: (chunk) => writer.write(chunk),
-        finish: () => writer.finish(),
-        abort: () => {
-          aborted++
-          return writer.abort()
-        }
-      }
-    },
+    stageContent: counting(store, counts),
     appendMessages: () => Promise.reject(new MailError('BUSY'))
   })
   const result = await drain({ store: failing })
   assert.deepEqual(result, { ...NOTHING, remaining: 40, stoppedBy: 'BUSY' })
-  assert.equal(staged, 32)
-  assert.equal(aborted, staged)
+  assert.deepEqual(counts, { staged: 32, aborted: 32 })
   assert.deepEqual(await drain(), { ...NOTHING, delivered: 40 })
 })
 

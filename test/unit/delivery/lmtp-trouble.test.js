@@ -141,13 +141,17 @@ test('a key of which one bit is another: 451 4.7.5, an alarm in log and audit, a
   await client.quit()
 })
 
+const NO_KEY = Buffer.alloc(1216, 0xff)
+
+/** @param {any} account - as the directory has it */
+const withoutKeyOfBob = (account) =>
+  account?.address === 'bob@example.org'
+    ? { ...account, sealPublicKey: NO_KEY, sealRecipient: encodeBech32('age1pq', NO_KEY) }
+    : account
+
 test('a key that cannot be sealed to: 451 4.7.5, nothing in the clear, and the others get theirs', async (t) => {
-  const none = Buffer.alloc(1216, 0xff)
   const { port, folder, add, spoolFolder, identity } = await startLmtp(t, {
-    alter: (account) =>
-      account?.address === 'bob@example.org'
-        ? { ...account, sealPublicKey: none, sealRecipient: encodeBech32('age1pq', none) }
-        : account
+    alter: withoutKeyOfBob
   })
   await add('bob@example.org')
   const client = await LmtpClient.connect(port)
@@ -293,13 +297,9 @@ test('a folder that stands where the spool should be is disk trouble, not a cras
 })
 
 test('as many recipients as can be served at once, and refused, leave room for the next', async (t) => {
-  const none = Buffer.alloc(1216, 0xff)
   const { port, add } = await startLmtp(t, {
     lmtp: { maxRecipients: 512 },
-    alter: (account) =>
-      account?.address === 'bob@example.org'
-        ? { ...account, sealPublicKey: none, sealRecipient: encodeBech32('age1pq', none) }
-        : account
+    alter: withoutKeyOfBob
   })
   await add('bob@example.org')
   const client = await LmtpClient.connect(port)

@@ -113,20 +113,7 @@ for (const [line, date, zoneMinutes] of DATES) {
 }
 
 test('an mbox line may be of any month', () => {
-  const months = [
-    'Jan',
-    'Feb',
-    'Mar',
-    'Apr',
-    'May',
-    'Jun',
-    'Jul',
-    'Aug',
-    'Sep',
-    'Oct',
-    'Nov',
-    'Dec'
-  ]
+  const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
   const seconds = months.map(
     (month) =>
       parseFromLineDate(Buffer.from(`From a@b Fri ${month}  1 00:00:00 2021`))?.epochSeconds
