@@ -4,6 +4,7 @@
 import Database from './library.js'
 import { openEncryptedDatabase } from './open.js'
 import { applyCipher, applyKey, rawKey } from './setup-pragma.js'
+import { requireAsSound } from './sound-copy.js'
 
 /**
  * @typedef {import('./setup-pragma.js').Cipher} Cipher
@@ -18,7 +19,7 @@ import { applyCipher, applyKey, rawKey } from './setup-pragma.js'
  * @param {Cipher} copy.cipher - of both
  * @param {Uint8Array} copy.key - of the database, 32 bytes
  * @param {Uint8Array} copy.nextKey - of the copy, 32 bytes
- * @throws what SQLite throws
+ * @throws {MailError} ACCOUNT_DAMAGED where the copy is not as the file; else what SQLite throws
  */
 export function copyDatabase({ from, to, cipher, key, nextKey }) {
   const { db } = openEncryptedDatabase({
@@ -46,6 +47,7 @@ export function copyDatabase({ from, to, cipher, key, nextKey }) {
     copy.pragma('journal_mode = OFF')
     copy.rekey(next)
     copy.pragma('journal_mode = WAL')
+    requireAsSound(copy, { path: from, cipher, key, isReadOnly: true })
   } finally {
     next.fill(0)
     copy.close()

@@ -11,12 +11,14 @@ import { removeDatabase } from './database-files.js'
 import Database from './library.js'
 import { openEncryptedDatabase } from './open.js'
 import { applyCipher, applyKey, rawKey, verifyFile } from './setup-pragma.js'
+import { copyDiffers, requireAsSound } from './sound-copy.js'
 import { toMailError } from './sqlite-error.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} DatabaseHandle
  * @typedef {import('./setup-pragma.js').Cipher} Cipher
  * @typedef {{ cipher: Cipher, key: Uint8Array }} Encryption
+ * @typedef {import('./sound-copy.js').SourceFile} SourceFile
  */
 
 /** The copy lies beside the file, with this suffix; one that a crash has left is removed at the next try. */
@@ -36,12 +38,19 @@ export async function rewriteDatabase(path, { from, to }) {
   const copy = path + COPY_SUFFIX
   try {
     await removeDatabase(copy)
-    // The last close moves the -wal into the file and removes it.
     const { db, cipher } = openEncryptedDatabase({ path, ...from, isBlocking: true })
-    db.close()
+    let counts
+    try {
+      counts = countRows(db)
+    } finally {
+      // The last close moves the -wal into the file and removes it.
+      db.close()
+    }
     await requireNoWal(path)
     await copyFile(path, copy, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL)
-    encryptAnew(copy, { cipher, key: from.key }, { cipher, ...to })
+    const next = { cipher, ...to }
+    encryptAnew(copy, { cipher, key: from.key }, next)
+    checkCopy(copy, next, counts, { path, cipher, key: from.key })
     await takePlace(copy, path)
   } catch (error) {
     await removeDatabase(copy)
@@ -71,7 +80,7 @@ export async function compactDatabase(path, { cipher: recorded, key }) {
       db.close()
     }
     await requireNoWal(path)
-    checkCopy(copy, { cipher, key }, counts)
+    checkCopy(copy, { cipher, key }, counts, null)
     const [before, after] = [await stat(path), await stat(copy)]
     await chmod(copy, before.mode)
     await takePlace(copy, path)
@@ -104,24 +113,26 @@ function countRows(db) {
 }
 
 /**
- * Gives the copy the journal mode of the file, and checks that nothing is missing.
+ * Gives the copy the journal mode of the file, reads all of it, and checks that nothing is missing: what it replaces is the
+ * only one.
  *
  * @param {string} copy
  * @param {Encryption} encryption
  * @param {Map<string, number>} counts - rows by table
+ * @param {SourceFile | null} source - may be written anew as damaged as it is; null: it may not
  * @throws {MailError} ACCOUNT_DAMAGED
  */
-function checkCopy(copy, { cipher, key }, counts) {
+function checkCopy(copy, { cipher, key }, counts, source) {
   const db = new Database(copy, { fileMustExist: true })
   try {
     applyKey(db, cipher, key)
     // VACUUM INTO makes the copy without WAL mode.
     db.pragma('journal_mode = WAL')
     verifyFile(db)
-    const isSound = db.pragma('quick_check(1)', { simple: true }) === 'ok'
     const copied = countRows(db)
     const isWhole = [...counts].every(([name, rows]) => copied.get(name) === rows)
-    if (!isSound || !isWhole) throw new MailError('ACCOUNT_DAMAGED', { detail: 'copy differs' })
+    if (!isWhole) throw copyDiffers()
+    requireAsSound(db, source)
   } finally {
     db.close()
   }

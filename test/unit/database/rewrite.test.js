@@ -2,6 +2,7 @@
  * Files that are written anew: whatever comes in between, the old one stays and nothing lies beside it.
  */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -9,6 +10,7 @@ import { test } from 'node:test'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
 import { compactDatabase, rewriteDatabase } from '../../../src/database/rewrite.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
+import { missing } from '../../helpers/programs.js'
 import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
 
 const CIPHER = 'chacha20'
@@ -83,3 +85,68 @@ for (const [name, rewrite] of WAYS) {
     }
   )
 }
+
+/** Calls that make a copy at `next`, and which of the writes of its pages is lost, in the last pass over them. */
+const COPIES = [
+  { call: 'compactDatabase(path, { cipher, key })', module: 'rewrite.js', lost: 10 },
+  {
+    call: 'rewriteDatabase(path, { from: { cipher, key }, to: { key: nextKey } })',
+    module: 'rewrite.js',
+    lost: 10
+  },
+  {
+    call: 'copyDatabase({ from: path, to: next, cipher, key, nextKey })',
+    module: 'copy.js',
+    lost: 40
+  }
+]
+
+for (const { call, module, lost } of COPIES) {
+  const name = call.slice(0, call.indexOf('('))
+  test(
+    `${name} does not make do with a copy of which a write was lost`,
+    { skip: missing('strace') },
+    async (t) => {
+      const { path, key } = makeFile(await scratchFolder(t), 100_000)
+      const next = `${path}.next`
+      const { href } = new URL(`../../../src/database/${module}`, import.meta.url)
+      const program = `
+        import { ${name} } from ${JSON.stringify(href)}
+        const [path, next, cipher] = ${JSON.stringify([path, next, CIPHER])}
+        const [key, nextKey] = [Buffer.from(process.env.KEY, 'hex'), Buffer.alloc(32, 7)]
+        try {
+          await ${call}
+        } catch ({ code }) {
+          console.log(code)
+        }`
+      // The kernel says that it has written a page of the copy, and has not.
+      const inject = ['-e', 'trace=pwrite64', '-e', `inject=pwrite64:retval=4096:when=${lost}`]
+      const { stdout, stderr } = spawnSync(
+        'strace',
+        [
+          ...['-f', '-qq', '-o', '/dev/null', '-P', next, ...inject],
+          ...[process.execPath, '--input-type=module', '-e', program]
+        ],
+        { env: { ...process.env, KEY: key.toString('hex') }, encoding: 'utf8' }
+      )
+      assert.equal(stdout, 'ACCOUNT_DAMAGED\n', stderr)
+      if (module === 'rewrite.js') requireAlone(path, key)
+    }
+  )
+}
+
+test('a rekey leaves a file as damaged as it was', async (t) => {
+  const { path, key } = makeFile(await scratchFolder(t), 1000)
+  const { db } = openEncryptedDatabase({ path, key, cipher: CIPHER })
+  db.exec('INSERT INTO t VALUES (NULL)')
+  db.unsafeMode()
+  db.pragma('writable_schema = ON')
+  db.exec(`UPDATE sqlite_schema SET sql = 'CREATE TABLE t (a NOT NULL)' WHERE name = 't'`)
+  db.close()
+  const next = randomBytes(32)
+  await rewriteDatabase(path, { from: { cipher: CIPHER, key }, to: { key: next } })
+  const { db: rekeyed } = openEncryptedDatabase({ path, key: next, cipher: CIPHER })
+  assert.match(String(rekeyed.pragma('quick_check(1)', { simple: true })), /^NULL value in t.a$/)
+  assert.equal(rekeyed.prepare('SELECT count(*) FROM t').pluck().get(), 2)
+  rekeyed.close()
+})
