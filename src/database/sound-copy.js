@@ -19,7 +19,7 @@ import { quickCheck } from './sqlite-check.js'
 export const copyDiffers = () => new MailError('ACCOUNT_DAMAGED', { detail: 'copy differs' })
 
 /**
- * Reads all of a copy, so that no write of it can have been lost without anybody being told.
+ * Reads all of a copy: neither a write that was lost nor a fault of the cipher's library may stay unnoticed.
  *
  * @param {Database} copy
  * @param {SourceFile | null} source - where the copy is damaged, it has to be as well; null: the copy must be sound
