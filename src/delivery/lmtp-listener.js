@@ -99,13 +99,14 @@ class LmtpConnection extends SMTPConnection {
 
   /**
    * Replies to commands that came together go out together (RFC 2920 §3.2), and so do those to one message with many
-   * recipients: what is sent in this turn of the event loop waits for its end.
+   * recipients: what is sent waits for what follows from it without waiting for anything else, which are the ticks and
+   * microtasks of this turn of the event loop.
    */
   #gatherReplies() {
     const socket = this._socket
     if (!socket || socket.writableCorked > 0) return
     socket.cork()
-    setImmediate(() => socket.uncork())
+    queueMicrotask(() => process.nextTick(() => socket.uncork()))
   }
 }
 
