@@ -89,7 +89,7 @@ export function opensWith({ folder, cipher, masterKey }) {
 
 /**
  * Gives the mailbox file another key, in a copy that takes its place: after a crash the file has the one key or
- * the other, never both. Takes the room of a second file, and about 1 s for each 80 MB.
+ * the other, never both. Takes the room of a second file, and about 1 s for each 50 MB.
  *
  * @param {object} input
  * @param {string} input.folder - nobody else has its mailbox open: the caller holds mail.lock exclusively

@@ -146,7 +146,8 @@ function wrapNextKey({ account, keyEpoch, masterKey, nextMasterKey }) {
  *
  * @param {AccountServices['directory']} directory
  * @param {KeyExchange} keys
- * @throws {MailError} DISK_FULL, ACCOUNT_DAMAGED and what else the exchange of the file may end with
+ * @throws {MailError} as `rekeyMailboxFile`; ACCOUNT_DAMAGED besides where the file opens with neither key: nothing is
+ *   cancelled then
  */
 async function rekeyFile(directory, { account, keyEpoch, masterKey, nextMasterKey }) {
   // Looked up again: a restore may have put a file of another cipher in the place.

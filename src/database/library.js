@@ -56,8 +56,8 @@ function findEntry() {
   const known = getEnvironmentData(ENTRY_KEY)
   if (typeof known === 'string') return known
   // Not looked at by a thread: a busy server has thousands of pieces of memory that are mapped.
-  const isPlain = isMainThread && GLIBC_PLATFORMS.has(PLATFORM) && isWithGlibc()
-  const entry = isPlain ? `${PACKAGE}/${PLATFORM}` : PACKAGE
+  const isGlibc = isMainThread && GLIBC_PLATFORMS.has(PLATFORM) && isWithGlibc()
+  const entry = isGlibc ? `${PACKAGE}/${PLATFORM}` : PACKAGE
   setEnvironmentData(ENTRY_KEY, entry)
   return entry
 }

@@ -129,10 +129,10 @@ function checkCopy(copy, { cipher, key }, counts, source) {
     // VACUUM INTO makes the copy without WAL mode.
     db.pragma('journal_mode = WAL')
     verifyFile(db)
+    requireAsSound(db, source)
     const copied = countRows(db)
     const isWhole = [...counts].every(([name, rows]) => copied.get(name) === rows)
     if (!isWhole) throw copyDiffers()
-    requireAsSound(db, source)
   } finally {
     db.close()
   }
