@@ -146,7 +146,10 @@ class DrainRun {
     } catch (error) {
       if (!(error instanceof MailError) || !error.temporary) throw error
       stoppedBy = error.code
-      logger.warn({ err: error }, 'the spool was not drained to its end')
+      const text = 'the spool was not drained to its end'
+      // A mailbox that is closed does not wait for a lock: nothing went wrong, and the next login goes on.
+      if (stoppedBy === 'SHUTTING_DOWN') logger.info({ stoppedBy }, text)
+      else logger.warn({ err: error }, text)
     } finally {
       await this.#committing.catch(() => {})
       for (const { writer } of this.#batch) await writer.abort()
