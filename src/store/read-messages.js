@@ -47,7 +47,7 @@ import { tryWrite } from './try-write.js'
  * @property {Buffer | null} [header] - top header block with its empty line; null when it is longer than one chunk of
  *   the content: read it from there by the part tree's offsets
  * @property {Buffer | null} [content] - the whole message; null when it is longer than one chunk, or damaged
- * @property {Buffer} [partTree] - of part-tree.js
+ * @property {Buffer} [partTree] - of part-tree.js; also where the header is null
  * @property {string | null} [messageId]
  * @property {string | null} [inReplyTo]
  * @property {string[]} [references]
@@ -252,8 +252,8 @@ function toRecord(row, needs) {
   if (needs.envelope && row.envelope) record.envelope = row.envelope
   if (needs.body && row.body) record.body = row.body
   if (needs.bodyStructure && row.bodyStructure) record.bodyStructure = row.bodyStructure
-  if (needs.partTree && row.partTree) record.partTree = row.partTree
   if (needs.header) record.header = headerOf(row)
+  if (row.partTree && (needs.partTree || record.header === null)) record.partTree = row.partTree
   if (needs.content) record.content = row.content ?? null
   if (needs.search) {
     record.messageId = row.messageId ?? null

@@ -139,6 +139,13 @@ class CountingPlaces extends ScanPlaces {
   }
 }
 
+test('the header of a long message that is not indexed yet is looked at without a thread', async (t) => {
+  const places = new CountingPlaces({ threads: 1 })
+  const { find } = await mailbox(t, places, 2, 200_000)
+  assert.deepEqual(await find(searchKey('SUBJECT needle')), [2])
+  assert.equal(places.begun, 0)
+})
+
 test('a search that has had its turn goes on behind those that wait, and finds the same', async (t) => {
   const places = new CountingPlaces({ threads: 1, turnMs: 0 })
   // Large, so that looking at them takes longer than beginning.
