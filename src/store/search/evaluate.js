@@ -6,6 +6,7 @@
  */
 import { knowsContents, learnContents } from './content-ids.js'
 import { askIndex } from './index-answers.js'
+import { chooseListed } from './listed-header.js'
 import { planSearch, STAGE } from './plan.js'
 import { Resolver } from './resolve.js'
 import { TooLongHere } from './message-text.js'
@@ -18,6 +19,7 @@ import { compileViewKey } from './view-keys.js'
 /** @typedef {import('../../support/clock.js').Clock} Clock */
 /** @typedef {import('../account-store.js').AccountStore} AccountStore */
 /** @typedef {import('../mailbox-view.js').MailboxView} MailboxView */
+/** @typedef {import('./index-answers.js').IndexAnswers} IndexAnswers */
 /** @typedef {import('./plan.js').Plan} Plan */
 /** @typedef {import('./resolve.js').Candidates} Candidates */
 /** @typedef {import('./resolve.js').Sorted} Sorted */
@@ -35,8 +37,15 @@ const INLINE_BLOCKS = 512
 /** Contents that the index names to one search on the event loop, for all of its keys: 8 MB. */
 const INLINE_IDS = 1_000_000
 
-/** Messages whose text is looked at on the event loop, 0.1 to 0.3 ms each; so few need no index either. */
+/** Messages whose text is looked at on the event loop. */
 const INLINE_TEXTS = 128
+
+/** How long it takes to look at the listed fields of a message, and at its header or text, about, ms. */
+const LISTED_MS = 0.01
+const TEXT_MS = 0.15
+
+/** Where looking at all messages takes no longer, ms, the index is not asked: it takes as long. */
+const SHORT_MS = 0.5
 
 /**
  * A header of more bytes is decoded in a thread: one of nothing but short lines would take some milliseconds here. Hardly any
@@ -50,7 +59,7 @@ const INLINE_LEAVES = 32
 /** Matches of the thread that are taken between two looks at the clock. */
 const STEP_MATCHES = 1024
 
-/** Messages whose header is looked at on the event loop, some 20 µs each. */
+/** Messages whose header is looked at on the event loop. */
 const INLINE_HEADERS = 1024
 
 /**
@@ -101,6 +110,8 @@ class Search {
   #candidates
   /** Messages that are looked at here, not in the thread. */
   #maxLooks
+  /** How long a look at one takes, about. */
+  #lookMs
 
   /**
    * @param {SearchRequest} request
@@ -114,42 +125,51 @@ class Search {
     this.#candidates = slotsOf(request, plan)
     const { stage } = plan.root
     this.#maxLooks = stage === STAGE.TEXT ? INLINE_TEXTS : INLINE_HEADERS
-    // Rows are narrow, and read in pages as fast as a thread would read them.
-    if (stage <= STAGE.ROW) this.#maxLooks = Infinity
+    this.#lookMs = stage === STAGE.TEXT || !chooseListed(plan.leaves) ? TEXT_MS : LISTED_MS
+    if (stage <= STAGE.ROW) {
+      // Rows are narrow, and read in pages as fast as a thread would read them.
+      this.#maxLooks = Infinity
+      this.#lookMs = 0
+    }
     if (plan.leaves.length > INLINE_LEAVES) this.#maxLooks = 0
   }
 
   /** @returns {Promise<number[]>} slots, in no order */
   async run() {
-    return (await this.#runNarrowly()) ?? (await this.#runIndexed()) ?? (await this.#runInThread())
+    const byView = await this.#sortByView()
+    const looks = byView ? byView.open.length : Infinity
+    const answers = looks * this.#lookMs > SHORT_MS ? await this.#askIndex(looks) : null
+    const resolver = this.#resolver(answers)
+    const sorted = answers ? await resolver.sort(this.#maxLooks) : byView
+    return (sorted && (await this.#look(resolver, sorted))) ?? (await this.#runInThread())
+  }
+
+  /** @returns {Promise<Sorted | null>} null when the view leaves too many messages open to be looked at here */
+  async #sortByView() {
+    const hasViewKey = this.#plan.leaves.some(({ stage }) => stage === STAGE.VIEW)
+    if (!hasViewKey && this.#request.selected.messageCount > this.#maxLooks) return null
+    return await this.#resolver(null).sort(this.#maxLooks)
   }
 
   /**
-   * Without the index, which may have thousands of rows for a search among three messages.
-   *
-   * @returns {Promise<number[] | null>} null when too many messages must be looked at
+   * @param {number} looks - messages that must be looked at without the index
+   * @returns {Promise<IndexAnswers | null>} null when it has more to say than is read here, or than is read in the time of
+   *   those looks: a mailbox of thirty messages may be one of an account with a hundred thousand
    */
-  async #runNarrowly() {
-    const hasViewKey = this.#plan.leaves.some(({ stage }) => stage === STAGE.VIEW)
-    if (!hasViewKey && this.#request.selected.messageCount > this.#maxLooks) return null
-    return await this.#finish(this.#resolver(null), this.#maxLooks)
-  }
-
-  /** @returns {Promise<number[] | null>} null when the index has too much to say, or leaves too much open */
-  async #runIndexed() {
+  async #askIndex(looks) {
     if (this.#maxLooks === 0) return null
     const { database } = this.#request.store.searchAccess
     const breathe = () => this.#slicer.breathe()
+    const share = Math.min(1, (looks * this.#lookMs) / INLINE_MS)
     const asked = await askIndex(database, {
       plan: this.#plan,
-      maxRows: INLINE_ROWS,
-      maxMs: INLINE_MS,
-      maxBlocks: INLINE_BLOCKS,
+      maxRows: Math.ceil(INLINE_ROWS * share),
+      maxMs: INLINE_MS * share,
+      maxBlocks: Math.ceil(INLINE_BLOCKS * share),
       maxIds: INLINE_IDS,
       breathe
     })
-    if (!asked || asked.isCut) return null
-    return await this.#finish(this.#resolver(asked.answers), this.#maxLooks)
+    return asked && !asked.isCut ? asked.answers : null
   }
 
   /** @returns {Promise<number[]>} */
@@ -172,7 +192,7 @@ class Search {
   }
 
   /**
-   * @param {import('./index-answers.js').IndexAnswers | null} answers
+   * @param {IndexAnswers | null} answers
    * @returns {Resolver}
    */
   #resolver(answers) {
@@ -192,15 +212,14 @@ class Search {
 
   /**
    * @param {Resolver} resolver
-   * @param {number} maxLooks
-   * @returns {Promise<number[] | null>} slots; null when more messages must be looked at, or one that takes too long here
+   * @param {Sorted} sorted - by it
+   * @returns {Promise<number[] | null>} slots; null when a message takes too long here
    */
-  async #finish(resolver, maxLooks) {
-    const sorted = await resolver.sort(maxLooks)
-    if (!sorted || sorted.open.length === 0) return sorted && sorted.matches
+  async #look(resolver, { matches, open }) {
+    if (open.length === 0) return matches
     try {
-      const { matches } = await resolver.resolve(sorted.open)
-      return sorted.matches.concat(matches)
+      const { matches: found } = await resolver.resolve(open)
+      return matches.concat(found)
     } catch (error) {
       if (error instanceof TooLongHere) return null
       throw error

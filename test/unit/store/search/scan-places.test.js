@@ -146,6 +146,15 @@ test('the header of a long message that is not indexed yet is looked at without 
   assert.equal(places.begun, 0)
 })
 
+test('of a small mailbox that is indexed, too, no message is looked at where the index is certain', async (t) => {
+  const { store, find } = await mailbox(t, new ScanPlaces({ threads: 1 }), 60)
+  await store.indexSearch()
+  const { database } = store.searchAccess
+  await database.write((db) => db.exec('DELETE FROM content_chunks; DELETE FROM message_fields'))
+  assert.deepEqual(await find(searchKey('BODY needle')), [2])
+  assert.deepEqual(await find(searchKey('SUBJECT needle')), [2])
+})
+
 test('a search that has had its turn goes on behind those that wait, and finds the same', async (t) => {
   const places = new CountingPlaces({ threads: 1, turnMs: 0 })
   // Large, so that looking at them takes longer than beginning.
