@@ -33,11 +33,11 @@ test('tokens with one hash are told apart, also one that begins like another', (
   )
 })
 
-test('a token is claimed once with a mark', () => {
+test('each of many tokens is claimed once with a mark, also while more come', () => {
   const table = new TokenTable()
-  const token = table.add(...whole('token'))
+  const tokens = Array.from({ length: 5000 }, (_, number) => `token${number}`)
   for (const mark of [table.takeMark(), table.takeMark()]) {
-    assert.equal(table.claim(token, mark), true)
-    assert.equal(table.claim(token, mark), false)
+    for (const text of tokens) assert.equal(table.claim(table.add(...whole(text)), mark), true)
+    for (const text of tokens) assert.equal(table.claim(table.add(...whole(text)), mark), false)
   }
 })
