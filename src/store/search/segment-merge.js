@@ -143,18 +143,19 @@ async function mergeOne(port, rows) {
   const last = Math.max(...rows.map((row) => row.last))
   const segmentId = await port.write((db) => insertSegment(db, { base, last, contentCount: 0 }))
   // Thrown outside of `port.write` and `port.read`, which would try again after BUSY.
-  const giveUp = () => new MailError('BUSY', { detail: 'another process indexes this mailbox' })
+  const giveUp = async () => {
+    await port.write((db) => {
+      if (isUnfinished(db, segmentId)) leaveSegments(db, [{ id: segmentId }])
+    })
+    return new MailError('BUSY', { detail: 'another process indexes this mailbox' })
+  }
   const write = async (/** @type {(db: Database) => void} */ work) => {
     const isOurs = await port.write((db) => {
-      if (!isUnfinished(db, segmentId)) return false
-      if (areLive(db, rows)) {
-        work(db)
-        return true
-      }
-      leaveSegments(db, [{ id: segmentId }])
-      return false
+      if (!isUnfinished(db, segmentId) || !areLive(db, rows)) return false
+      work(db)
+      return true
     })
-    if (!isOurs) throw giveUp()
+    if (!isOurs) throw await giveUp()
   }
   const read = async (/** @type {(db: Database) => any} */ work) => {
     const done = await port.read((db) => {
@@ -166,7 +167,7 @@ async function mergeOne(port, rows) {
         return null
       }
     })
-    if (done === null) throw giveUp()
+    if (done === null) throw await giveUp()
     return done.value
   }
   const writer = new SegmentWriter()

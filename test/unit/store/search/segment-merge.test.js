@@ -12,6 +12,7 @@ import {
   chooseMerge,
   mergeSegments
 } from '../../../../src/store/search/segment-merge.js'
+import { termRow } from '../../../../src/store/search/segment-format.js'
 import { leaveUnfinished, readSegments } from '../../../../src/store/search/segment-rows.js'
 import { segmentProblems } from '../../../../src/store/search/verify-segments.js'
 import { accountFolder } from '../../../helpers/account-folder.js'
@@ -66,6 +67,16 @@ for (const { title, sizes, isNew, chosen } of COMPACTIONS)
       chosen
     )
   })
+
+test('segments that are too far apart for one are not merged with each other', () => {
+  const row = (/** @type {number} */ id) => ({ id, base: id, last: id, contentCount: 1000 })
+  const far = 2 ** 26
+  const near = [row(1), row(2), row(3), row(far)]
+  assert.deepEqual(chooseMerge([...near, row(far + 1)]), near)
+  assert.deepEqual(chooseMerge([row(1), row(2), row(3), row(far + 1)]), [])
+  assert.deepEqual(chooseCompaction(near, 4000), near)
+  assert.deepEqual(chooseCompaction([row(1), row(2), row(3), row(far + 1)], 4000), [])
+})
 
 test('segments of many messages that come at once become one when all of them have come', async (t) => {
   const key = Buffer.alloc(32, 7)
@@ -183,45 +194,91 @@ test('a merge that another process has taken for left gives up, and the index st
   assert.deepEqual([...(await ask(store, 'same', 'text')).certain], [1, 2, 3])
 })
 
-test('a merge whose segments another process merges meanwhile gives up without an alarm, wherever that happens', async (t) => {
-  for (let at = 2; at < 6; at++) {
-    /** @type {string[]} */
-    const alerts = []
-    const store = await temporaryStore(t, { onAlert: ({ code }) => alerts.push(code) })
-    const { database } = store.searchAccess
-    for (const id of [1, 2, 3])
-      await addSegment(store, new Map([[id, { body: `word${id} same`, header: 'head' }]]))
-    const other = {
-      read: database.readSettled.bind(database),
-      write: database.write.bind(database)
-    }
-    let steps = 0
-    const otherWorks = async () => {
-      if (++steps === at) await mergeSegments(other, { maxContents: Infinity, all: true })
-    }
-    /** @type {import('../../../../src/store/search/segment-merge.js').StepPort} */
-    const port = {
-      read: async (work) => {
-        await otherWorks()
-        return await database.readSettled(work)
-      },
-      write: async (work) => {
-        await otherWorks()
-        return await database.write(work)
+for (const { all, expected } of [
+  { all: true, expected: [9] },
+  { all: false, expected: [5, 4] }
+]) {
+  const which = all ? 'whose segments' : 'of whose segments some'
+  test(`a merge ${which} another process merges meanwhile gives up without an alarm, wherever that happens`, async (t) => {
+    for (let at = 2; at < 6; at++) {
+      /** @type {string[]} */
+      const alerts = []
+      const store = await temporaryStore(t, { onAlert: ({ code }) => alerts.push(code) })
+      const { database } = store.searchAccess
+      const groups = [[1], [2], [3], [4], [5, 6, 7, 8, 9]]
+      const text = (/** @type {number} */ id) => ({ body: `word${id} same`, header: 'head' })
+      for (const ids of groups) await addSegment(store, new Map(ids.map((id) => [id, text(id)])))
+      const other = {
+        read: database.readSettled.bind(database),
+        write: database.write.bind(database)
       }
+      let steps = 0
+      const otherWorks = async () => {
+        if (++steps === at) await mergeSegments(other, { maxContents: Infinity, all })
+      }
+      /** @type {import('../../../../src/store/search/segment-merge.js').StepPort} */
+      const port = {
+        read: async (work) => {
+          await otherWorks()
+          return await database.readSettled(work)
+        },
+        write: async (work) => {
+          await otherWorks()
+          return await database.write(work)
+        }
+      }
+      await mergeSegments(port, { maxContents: Infinity, all: true }).catch((error) =>
+        assert.equal(error.code, 'BUSY', `${at}: ${error.message}`)
+      )
+      assert.deepEqual(alerts, [], `${at}`)
+      const rows = await database.readSettled(readSegments)
+      assert.deepEqual(
+        rows.map(({ contentCount }) => contentCount),
+        expected,
+        `${at}: each content is in one segment`
+      )
+      await mergeSegments(other, { maxContents: Infinity })
+      assert.equal(await database.readSettled(countSegments), rows.length, `${at}: half-made`)
+      assert.deepEqual([...(await ask(store, 'same', 'text')).certain], groups.flat())
     }
-    await mergeSegments(port, { maxContents: Infinity, all: true }).catch((error) =>
-      assert.equal(error.code, 'BUSY', `${at}: ${error.message}`)
-    )
-    assert.deepEqual(alerts, [], `${at}`)
-    const rows = await database.readSettled(readSegments)
-    assert.deepEqual(
-      rows.map(({ contentCount }) => contentCount),
-      [3],
-      `${at}: each content is in one segment`
-    )
-    assert.deepEqual([...(await ask(store, 'same', 'text')).certain], [1, 2, 3])
-  }
+  })
+}
+
+/** @param {import('better-sqlite3-multiple-ciphers').Database} db */
+const countSegments = (db) =>
+  Number(db.prepare('SELECT count(*) FROM search_segments').pluck().get())
+
+test('a merge that meets a segment without one of its blocks says so, and leaves the index as it is', async (t) => {
+  const store = await temporaryStore(t)
+  await store.searchAccess.indexer.close()
+  const { database } = store.searchAccess
+  for (const id of [1, 2])
+    await addSegment(store, new Map([[id, { body: `word${id} same`, header: 'head' }]]))
+  const rows = await database.readSettled(readSegments)
+  await database.write((db) =>
+    db.prepare('DELETE FROM search_blocks WHERE id = ?').run(termRow(rows[1]?.id ?? 0, 1))
+  )
+  const port = { read: database.readSettled.bind(database), write: database.write.bind(database) }
+  await assert.rejects(mergeSegments(port, { maxContents: Infinity, all: true }), {
+    code: 'ACCOUNT_DAMAGED'
+  })
+  assert.deepEqual(await database.readSettled(readSegments), rows)
+})
+
+test('a merge keeps a word apart from the same three letters within a long run', async (t) => {
+  const store = await temporaryStore(t)
+  const { database } = store.searchAccess
+  for (const [id, body] of /** @type {const} */ ([
+    [1, 'zz1'],
+    [2, 'zzz1']
+  ]))
+    await addSegment(store, new Map([[id, { body, header: '' }]]))
+  await mergeSegments(
+    { read: (work) => database.readSettled(work), write: (work) => database.write(work) },
+    { maxContents: Infinity, all: true }
+  )
+  assert.deepEqual([...(await ask(store, 'zzz1', 'body')).possible], [2])
+  assert.deepEqual([...(await ask(store, 'zz1', 'body')).certain], [1, 2])
 })
 
 /** @param {import('better-sqlite3-multiple-ciphers').Database} db */
