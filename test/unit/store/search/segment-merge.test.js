@@ -13,7 +13,14 @@ import {
   mergeSegments
 } from '../../../../src/store/search/segment-merge.js'
 import { termRow } from '../../../../src/store/search/segment-format.js'
-import { leaveUnfinished, readSegments } from '../../../../src/store/search/segment-rows.js'
+import {
+  areWhole,
+  deleteSomeBlocks,
+  leaveSegments,
+  leaveUnfinished,
+  readSegments
+} from '../../../../src/store/search/segment-rows.js'
+import { OvertakenError, TextIndex } from '../../../../src/store/search/text-answers.js'
 import { segmentProblems } from '../../../../src/store/search/verify-segments.js'
 import { accountFolder } from '../../../helpers/account-folder.js'
 import { damagePage, pagesOf } from '../../../helpers/damage-page.js'
@@ -283,6 +290,34 @@ test('a merge keeps a word apart from the same three letters within a long run',
 
 /** @param {import('better-sqlite3-multiple-ciphers').Database} db */
 const countBlocks = (db) => Number(db.prepare('SELECT count(*) FROM search_blocks').pluck().get())
+
+test('a segment that is left can be read until its blocks begin to go, and all of them go', async (t) => {
+  const store = await temporaryStore(t)
+  const { database, indexer } = store.searchAccess
+  await indexer.close()
+  await addSegment(store, new Map([[1, { body: 'word same', header: 'head' }]]))
+  const options = { maxBlocks: Infinity, breathe: async () => {} }
+  const [before, after] = [
+    await TextIndex.open(database, options),
+    await TextIndex.open(database, options)
+  ]
+  await database.write((db) => {
+    // More than go in one step.
+    const insert = db.prepare('INSERT INTO search_blocks (id, data) VALUES (?, zeroblob(1))')
+    for (let number = 100; number < 400; number++)
+      insert.run(termRow(before.rows[0]?.id ?? 0, number))
+    leaveSegments(db, before.rows)
+  })
+  assert.equal(await database.readSettled((db) => areWhole(db, before.rows)), true)
+  assert.deepEqual([...(await before.index.ask('same', 'text')).certain], [1])
+  assert.equal(await database.write(deleteSomeBlocks), true)
+  assert.ok((await database.readSettled(countBlocks)) > 0)
+  assert.equal(await database.readSettled((db) => areWhole(db, before.rows)), false)
+  await assert.rejects(after.index.ask('same', 'text'), OvertakenError)
+  while (await database.write(deleteSomeBlocks));
+  assert.equal(await database.readSettled(countBlocks), 0)
+  assert.equal(await database.readSettled(countSegments), 0)
+})
 
 test('a merge that ends with many blocks of the parts of words writes them all', async (t) => {
   const store = await temporaryStore(t)
