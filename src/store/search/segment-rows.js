@@ -179,7 +179,6 @@ export function leaveUnfinished(db) {
  * Deletes some blocks of what is left.
  *
  * @param {Database} db
- * @returns {boolean} whether more are to be deleted
  */
 export function deleteSomeBlocks(db) {
   const id = prepared(
@@ -187,7 +186,7 @@ export function deleteSomeBlocks(db) {
     `SELECT id FROM search_segments WHERE state >= ${SEGMENT_STATE.LEFT} ORDER BY id LIMIT 1`,
     'value'
   ).get()
-  if (id === undefined) return false
+  if (id === undefined) return
   const segmentId = Number(id)
   prepared(db, `UPDATE search_segments SET state = ${SEGMENT_STATE.GOING} WHERE id = ?`).run(
     segmentId
@@ -199,7 +198,6 @@ export function deleteSomeBlocks(db) {
   ).run(termRow(segmentId, 0), termRow(segmentId + 1, 0))
   if (changes < DELETED_BLOCKS)
     prepared(db, 'DELETE FROM search_segments WHERE id = ?').run(segmentId)
-  return true
 }
 
 /**

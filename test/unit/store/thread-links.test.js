@@ -240,6 +240,23 @@ test('of very many references none are kept', async (t) => {
   assert.equal(view.threadLinks, null)
 })
 
+test('links of more messages than a page are kept whole', async (t) => {
+  const { store, view } = await setup(
+    t,
+    Array.from({ length: 1100 }, (_, nth) => ({
+      id: `m${nth}`,
+      references: nth % 4 === 0 ? [] : [`absent${nth - (nth % 4)}`, `m${nth - 1}`]
+    }))
+  )
+  const kept = view.threadLinks
+  assert.ok(kept)
+  await check(store, view)
+  await append(store, [{ id: 'new', references: ['m3', 'm1097'] }])
+  await check(store, view)
+  assert.match(await threads(store, view), /\(1097\(1098\(1099\(1100\)\)\(1101\)\)\)$/)
+  assert.equal(view.threadLinks, kept)
+})
+
 test('two that thread at the same time add new messages once', async (t) => {
   const { store, view } = await setup(t, MAILS)
   await append(store, MAILS)
