@@ -123,6 +123,10 @@ test('a segment of many words is asked through the parts of its words, and all o
       assert.deepEqual([...(await ask(store, part, 'text')).certain], expected, part)
     }
   }
+  // Too short for parts: the letters around a space, in whatever words they are.
+  const around = `${word(60).slice(-1)} ${word(61).slice(0, 1)}`
+  const { possible } = await ask(store, around, 'body')
+  for (const [id, { body }] of texts) if (body.includes(around)) assert.ok(possible.includes(id))
   assert.equal((await ask(store, 'common', 'text')).certain.length, 400)
   assert.equal((await ask(store, 'common', 'body')).possible.length, 0)
   assert.equal(toBinary('é').length, 2)
