@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
+import {
+  findStrangerPage,
+  highestKnownUid,
+  readKnownPage
+} from '../../../../src/store/moving-in/import-folder-rows.js'
 import { imapImportKey, uidOfImportKey } from '../../../../src/store/moving-in/import-key.js'
 import {
   accountFolder,
@@ -99,6 +104,24 @@ test('a message that came in meanwhile keeps the mailbox from passing for the so
     assert.deepEqual(await finish(31), { hasIdentity: false })
     assert.equal((await inbox(store)).uidValidity, uidValidity)
   }
+})
+
+test('a message that comes in when a run is about to end is seen by it', async (t) => {
+  const { store, folder, finish } = await setup(t)
+  await bring(store, folder.id, [3])
+  const { database } = store.searchAccess
+  const write = database.write.bind(database)
+  const writes = t.mock.method(
+    database,
+    'write',
+    async (/** @type {Parameters<typeof write>} */ ...args) => {
+      writes.mock.restore()
+      await appendOne(store, 'INBOX', makeMessage('stranger'))
+      return await write(...args)
+    }
+  )
+  assert.deepEqual(await finish(31), { hasIdentity: false })
+  assert.notEqual((await inbox(store)).uidValidity, 777)
 })
 
 test('a later run goes on with the same UIDs, unless both places have given UIDs since', async (t) => {
@@ -241,6 +264,32 @@ test('what has come in is listed by UID with its flags, changed and forgotten', 
     (await known()).map(({ uid }) => uid),
     [9, 10]
   )
+})
+
+test('what has come in is looked through in pages, each folder’s by itself', async (t) => {
+  const { store, folder } = await setup(t)
+  const { folder: next } = await store.movingIn.openFolder({ ...SOURCE, path: 'Sent' }, 'Sent')
+  assert.equal(next.id, folder.id + 1)
+  const { database } = store.searchAccess
+  const knownAfter = async (/** @type {number} */ uid) =>
+    (await database.read((db) => readKnownPage(db, folder.id, uid, 2))).map((known) => known.uid)
+  const strangersAfter = (/** @type {number} */ uid) =>
+    database.read((db) => findStrangerPage(db, folder, uid, 2))
+  const highest = () => database.read((db) => highestKnownUid(db, folder.id))
+  await bring(store, next.id, [0xffffffff], 'Sent')
+  assert.equal(await highest(), 0)
+  assert.deepEqual(await strangersAfter(0), { hasStranger: false, lastUid: null })
+  await bring(store, folder.id, [2, 9, 300])
+  assert.equal(await highest(), 300)
+  assert.deepEqual(await knownAfter(0), [2, 9])
+  assert.deepEqual(await knownAfter(9), [300])
+  assert.deepEqual(await knownAfter(300), [])
+  assert.deepEqual(await strangersAfter(0), { hasStranger: false, lastUid: 9 })
+  assert.deepEqual(await strangersAfter(9), { hasStranger: false, lastUid: null })
+  assert.equal(await appendOne(store, 'INBOX', makeMessage('stranger')), 301)
+  assert.deepEqual(await strangersAfter(0), { hasStranger: false, lastUid: 9 })
+  assert.deepEqual(await strangersAfter(9), { hasStranger: true, lastUid: 301 })
+  assert.deepEqual(await strangersAfter(300), { hasStranger: true, lastUid: null })
 })
 
 test('a renumbered folder finds its messages again, each once', async (t) => {
