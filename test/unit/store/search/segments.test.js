@@ -19,7 +19,8 @@ import {
   unpackBlock
 } from '../../../../src/store/search/segment-format.js'
 import { mergeSegments } from '../../../../src/store/search/segment-merge.js'
-import { readSegments } from '../../../../src/store/search/segment-rows.js'
+import { SegmentReader } from '../../../../src/store/search/segment-reader.js'
+import { readDirectory, readSegments } from '../../../../src/store/search/segment-rows.js'
 import { TextIndex } from '../../../../src/store/search/text-answers.js'
 import { segmentProblems } from '../../../../src/store/search/verify-segments.js'
 import { addSegment, ask, tokensOf, writeSegment } from '../../../helpers/segments.js'
@@ -129,6 +130,14 @@ test('a segment of many words is asked through the parts of its words, and all o
       assert.deepEqual([...(await ask(store, part, 'text')).certain], expected, part)
     }
   }
+  const { classes, firsts } = await store.searchAccess.database.readSettled((db) =>
+    decodeDirectory(readDirectory(db, row.id))
+  )
+  const reader = new SegmentReader(row, {
+    read: (_, work) => store.searchAccess.database.readSettled(work)
+  })
+  for (const [block, first] of firsts.entries())
+    assert.ok((await reader.get(classes[block] ?? 0, first)).length > 0, `first of block ${block}`)
   // Too short for parts: the letters around a space, in whatever words they are.
   const around = `${word(60).slice(-1)} ${word(61).slice(0, 1)}`
   const { possible } = await ask(store, around, 'body')
@@ -137,6 +146,20 @@ test('a segment of many words is asked through the parts of its words, and all o
   assert.equal((await ask(store, 'common', 'body')).possible.length, 0)
   assert.equal(toBinary('é').length, 2)
   assert.equal(TERM_CLASS.CONTENTS, 0)
+})
+
+test('a letter many times is no certain hit where a long run has it three times', async (t) => {
+  const store = await temporaryStore(t)
+  const bodies = ['aaa1b2c3', 'aaaa1b2c3', 'aaaab', 'aab']
+  await addSegment(store, new Map(bodies.map((body, index) => [index + 1, { body, header: '' }])))
+  for (const [term, certain, possible] of /** @type {const} */ ([
+    ['aaa', [1, 2, 3], [1, 2, 3]],
+    ['aaaa', [3], [1, 2, 3]]
+  ])) {
+    const answer = await ask(store, term, 'body')
+    assert.deepEqual([...answer.certain], certain, term)
+    assert.deepEqual([...answer.possible], possible, term)
+  }
 })
 
 test('of a term as long as a command may have only a few pieces are asked for', async (t) => {
