@@ -128,6 +128,7 @@ test('a later run goes on with the same UIDs, unless both places have given UIDs
   const { store, folder, finish } = await setup(t)
   await bring(store, folder.id, [1, 2])
   await finish(3)
+  assert.deepEqual(await finish(3), { hasIdentity: true }, 'nothing new')
   assert.deepEqual(await bring(store, folder.id, [3, 4]), [3, 4])
   assert.deepEqual(await finish(6), { hasIdentity: true })
   assert.deepEqual((await inbox(store)).uidNext, 6)
@@ -167,6 +168,18 @@ test('a UIDVALIDITY that a mailbox of the account has or had is not taken over',
   assert.deepEqual(await finishOther(), { hasIdentity: false })
   const made = await store.createMailbox('New')
   assert.ok(made.uidValidity > 777)
+})
+
+test('what is made after a UIDVALIDITY of days to come was taken over has a higher one', async (t) => {
+  const { store } = await setup(t)
+  const uidValidity = Math.floor(Date.now() / 1000) + 86_400
+  await store.createMailbox('Work')
+  const source = { ...SOURCE, path: 'Work', uidValidity }
+  const { folder } = await store.movingIn.openFolder(source, 'Work')
+  const run = { folderId: folder.id, sourceUidNext: 1, sourceModSeq: null }
+  assert.deepEqual(await store.movingIn.finishFolder(run), { hasIdentity: true })
+  await store.deleteMailbox('Work')
+  assert.ok((await store.createMailbox('Work')).uidValidity > uidValidity)
 })
 
 test('a UIDVALIDITY under which nothing was ever kept can be had', async (t) => {
@@ -236,9 +249,14 @@ test('sessions with an open view see the new UIDVALIDITY when they open it anew,
   const other = await open()
   await bring(store, folder.id, [5])
   const { view } = await other.openView('INBOX')
+  const { view: own } = await store.openView('INBOX')
   await finish(9)
+  assert.deepEqual([own.uidValidity, own.uidNext], [777, 9])
   await other.pollOtherProcesses()
   assert.deepEqual([view.uidValidity, view.uidNext], [777, 9])
+  await appendOne(store, 'INBOX', makeMessage('delivered here'))
+  await finish(10)
+  assert.notEqual(own.uidValidity, 777, 'both have given UID 9')
   other.closeView(view)
 })
 
