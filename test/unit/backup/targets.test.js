@@ -2,7 +2,7 @@ import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { spawnSync } from 'node:child_process'
-import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openFolderTarget } from '../../../src/backup/targets/folder.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
@@ -124,6 +124,8 @@ test(
     const full = { code: 'DISK_FULL', detail: new RegExp(`ENOSPC.*'${root}/keys/b`) }
     await assert.rejects(target.put('keys/b', Buffer.alloc(10_000)), full)
     await assert.rejects(target.putFile('keys/b', process.execPath), full)
+    // Nothing is left of what did not fit, which would keep the disk full.
+    assert.deepEqual(await readdir(join(root, 'keys')), ['a'])
     disk.clear()
     const left = join(root, 'keys', `b.${'0'.repeat(12)}.tmp`)
     await writeFile(left, 'half')
@@ -147,4 +149,14 @@ test('an object that the disk of a folder does not give back is damaged, not the
   await mkdir(join(folder, 'keys', 'a'), { recursive: true })
   await assert.rejects(target.get('keys/a'), { code: 'BACKUP_DAMAGED' })
   await assert.rejects(target.getRange('keys/a', 0, 10), { code: 'BACKUP_DAMAGED' })
+})
+
+test('a folder that cannot be looked into is out of reach, and no place without backups', async (t) => {
+  const folder = await scratchFolder(t)
+  const target = openFolderTarget(folder)
+  await symlink('generations', join(folder, 'generations'))
+  await writeFile(join(folder, 'packs'), 'a file')
+  for (const prefix of ['generations/', 'packs/'])
+    await assert.rejects(listed(target.list(prefix)), { code: 'BACKUP_UNREACHABLE' })
+  await assert.rejects(target.size('packs/aa/one.pack'), { code: 'BACKUP_UNREACHABLE' })
 })
