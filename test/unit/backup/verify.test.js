@@ -7,6 +7,8 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pruneBackups } from '../../../src/backup/prune.js'
 import { Repository, packObject } from '../../../src/backup/repository.js'
+import { unitsOf } from '../../../src/backup/snapshot-format.js'
+import { readSnapshot } from '../../../src/backup/snapshot-store.js'
 import { verifyBackups } from '../../../src/backup/verify.js'
 import { openBackupHost, verifyAll } from '../../helpers/backup.js'
 
@@ -24,7 +26,13 @@ test('a quick look sees that a pack is cut, also one that an earlier run has wri
     verifyBackups({ repository: host.repository, generations: [generation], isQuick: true })
   assert.deepEqual((await quick()).problems, [])
   const bytes = await readFile(path)
-  await writeFile(path, bytes.subarray(0, bytes.length / 2))
+  // Only the last byte of what is needed is missing.
+  const now = (await host.repository.readGeneration(generation)).accounts[0]
+  assert.ok(now && now.snapshot.pack !== accounts[0]?.snapshot.pack)
+  const ends = [...unitsOf(await readSnapshot(host.target, now.snapshot))]
+    .filter(({ pack }) => path.includes(pack))
+    .map(({ offset, length }) => offset + length)
+  await writeFile(path, bytes.subarray(0, Math.max(...ends) - 1))
   assert.deepEqual(
     (await quick()).problems.map(({ code, detail }) => [code, detail]),
     [['BACKUP_DAMAGED', `${packObject(accounts[0]?.snapshot.pack ?? '')} is too short`]]
@@ -106,4 +114,23 @@ test('what is pruned while it is verified is no damage', async (t) => {
   assert.deepEqual([report.generations, report.problems], [1, []])
   const gone = await verifyBackups({ repository, generations: [first] })
   assert.deepEqual([gone.generations, gone.problems], [0, []])
+})
+
+test('what a prune writes anew while it is verified is looked at where it lies now', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount(ANNA, 3)
+  const { generation } = await host.backUp()
+  const { snapshot } = (await host.repository.readGeneration(generation)).accounts[0] ?? {}
+  let isMoved = false
+  const repository = new Repository({
+    ...host.target,
+    get: async (name) => {
+      const bytes = await host.target.get(name)
+      if (isMoved || !name.startsWith('generations/')) return bytes
+      isMoved = true
+      return Buffer.from(String(bytes).replaceAll(snapshot?.pack ?? '', 'f'.repeat(32)))
+    }
+  })
+  const report = await verifyBackups({ repository, generations: [generation] })
+  assert.deepEqual([report.generations, report.snapshots, report.problems], [1, 1, []])
 })
