@@ -216,14 +216,27 @@ test('a point in time and a folder come back, and a client that resynchronises i
 })
 
 test('one bad mailbox: exit code 1, its address for the operator, everybody else in the backup', async (t) => {
-  const { data, backup } = await backupServer(t)
+  const { root, data, backup, recoveryKey } = await backupServer(t)
   const folder = join(data, 'mail', 'example.org')
   const [bad = ''] = readdirSync(folder)
   rmSync(join(folder, bad, 'mail.db'))
   const run = await backup(['run'])
   assert.equal(run.code, 1)
-  assert.match(run.stderr, /^failed: (anna|ben)@example\.org \(ACCOUNT_DAMAGED\)$/m)
+  const [, address] =
+    /^failed: ((?:anna|ben)@example\.org) \(ACCOUNT_DAMAGED\)$/m.exec(run.stderr) ?? []
+  assert.ok(address, run.stderr)
   assert.match(run.stdout, /1 accounts, 1 failed/)
+  // What a night says goes into the server's log, which has no addresses.
+  const nightly = await backup(['nightly'])
+  assert.equal(nightly.code, 1)
+  assert.match(nightly.stderr, new RegExp(`^failed: account ${bad} \\(ACCOUNT_DAMAGED\\)$`, 'm'))
+  assert.doesNotMatch(nightly.stderr + nightly.stdout, /@example\.org/)
+
+  const restore = ['restore', '--host', '--password-stdin']
+  const restored = await backup(restore, `${recoveryKey}\n`, join(root, 'fresh'))
+  assert.equal(restored.code, 1)
+  assert.ok(restored.stderr.includes(`not restored: ${address} (BACKUP_MISSING)\n`))
+  assert.match(restored.stdout, /^1 accounts restored from \S+, 1 missing$/m)
 })
 
 test('a restore that waits for somebody to answer keeps no backup away', async (t) => {

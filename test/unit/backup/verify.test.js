@@ -10,6 +10,7 @@ import { Repository, packObject } from '../../../src/backup/repository.js'
 import { unitsOf } from '../../../src/backup/snapshot-format.js'
 import { readSnapshot } from '../../../src/backup/snapshot-store.js'
 import { verifyBackups } from '../../../src/backup/verify.js'
+import { MailError } from '../../../src/errors.js'
 import { openBackupHost, verifyAll } from '../../helpers/backup.js'
 
 const ANNA = 'anna@example.org'
@@ -87,6 +88,28 @@ test('verify finds missing keys, directory and pepper', async (t) => {
     problems.map(({ detail }) => detail),
     [directory, pepper, entry.keys].map((object) => `${object} is missing`)
   )
+  // Nor is one any good of which a crash of the file system has left the name.
+  for (const object of [directory, pepper, entry.keys])
+    await host.target.put(object, Buffer.alloc(0))
+  assert.deepEqual(
+    (await verifyAll(host, { isQuick: true })).problems.map(({ detail }) => detail),
+    [directory, pepper, entry.keys].map((object) => `${object} is too short`)
+  )
+})
+
+test('a place that cannot be reached amid a look is told as such, and no backup as damaged', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount(ANNA)
+  const { generation } = await host.backUp()
+  const repository = new Repository({
+    ...host.target,
+    getRange: async () => {
+      throw new MailError('BACKUP_UNREACHABLE')
+    }
+  })
+  await assert.rejects(verifyBackups({ repository, generations: [generation] }), {
+    code: 'BACKUP_UNREACHABLE'
+  })
 })
 
 test('what is pruned while it is verified is no damage', async (t) => {
