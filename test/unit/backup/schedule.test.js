@@ -34,7 +34,10 @@ for (const [now, cron, expected] of /** @type {const} */ ([
   ['2026-11-21T03:00:00Z', '30 4 * * SUN', '2026-11-22T04:40:00.000Z'],
   ['2026-12-31T12:00:00Z', '0 0 29 2 *', '2028-02-29T00:10:00.000Z']
 ])) {
-  test(`at ${now} the job of "${cron}" begins at ${expected}, in UTC, after its jitter`, () => {
+  test(`at ${now} the job of "${cron}" begins at ${expected}, in UTC, after its jitter`, (t) => {
+    const { TZ } = process.env
+    t.after(() => (TZ === undefined ? delete process.env['TZ'] : (process.env['TZ'] = TZ)))
+    process.env['TZ'] = 'Asia/Tokyo'
     const settings = { hour: 7, cron, jitterMinutes: 60 }
     const startMs = nextNight(Date.parse(now), settings, () => 10 * 60_000)
     assert.equal(new Date(startMs).toISOString(), expected)
@@ -51,6 +54,8 @@ for (const [began, cron, jitterMinutes, expected] of /** @type {const} */ ([
     const overdueMs = overdueAt(Date.parse(began), { hour: 3, cron, jitterMinutes })
     assert.equal(new Date(overdueMs).toISOString(), expected)
   })
+
+const DAY_MS = 24 * 60 * 60 * 1000
 
 /** Counts how often it is asked. */
 class WatchedClock extends ManualClock {
@@ -95,7 +100,7 @@ async function until(isTrue) {
   while (!isTrue()) await sleep(5)
 }
 
-test('the job runs at its hour, not before, and once', async (t) => {
+test('the job runs at its hour, not before, and once a night', async (t) => {
   const { clock, lines, mark } = await start(t)
   await sleep(50)
   assert.equal(existsSync(mark), false)
@@ -104,18 +109,87 @@ test('the job runs at its hour, not before, and once', async (t) => {
   assert.equal(existsSync(mark), true)
   await sleep(50)
   assert.equal(lines.length, 1)
+  clock.advance(DAY_MS)
+  await until(() => lines.length > 1)
+  assert.equal(lines[1]?.msg, 'the nightly backup is done')
 })
 
-test('a clock that was years ahead and is set back puts off no night', async (t) => {
-  const { clock, lines } = await start(t, { nowMs: Date.UTC(2036, 1, 7, 6, 28) })
-  const looked = clock.looks
-  await until(() => clock.looks > looked)
-  clock.advance(Date.UTC(2026, 10, 21, 1) - clock.nowMs())
-  const before = clock.looks
-  await until(() => clock.looks > before + 3)
-  clock.advance(2 * 60 * 60 * 1000)
-  await until(() => lines.some(({ msg }) => msg === 'the nightly backup is done'))
+test('a night whose job cannot be started, or of which nobody can tell whether it is wanted, is told and keeps no other away', async (t) => {
+  const folder = await scratchFolder(t)
+  const clock = new WatchedClock(Date.UTC(2026, 10, 21, 1))
+  const { logger, lines } = recordingLogger()
+  let nights = 0
+  const command = [join(folder, 'program')]
+  const job = scheduleNightly({
+    settings: { hour: 3, cron: '', jitterMinutes: 0 },
+    hostId: 'a host',
+    command,
+    isWanted: async () => {
+      if (nights++ === 0) throw new Error('the disk does not answer')
+      return true
+    },
+    clock,
+    logger,
+    lookMs: 5
+  })
+  t.after(() => job.close())
+  for (let night = 1; night <= 3; night++) {
+    clock.advance(DAY_MS)
+    await until(() => lines.length >= night)
+    if (night === 2) command.splice(0, 1, process.execPath, '-e', '')
+  }
+  const failed = 'the nightly backup could not be started'
+  assert.deepEqual(
+    lines.map(({ msg }) => msg),
+    [failed, failed, 'the nightly backup is done']
+  )
 })
+
+test('a server that ends while it asks whether a night is wanted starts nothing any more', async () => {
+  const clock = new WatchedClock(Date.UTC(2026, 10, 21, 1))
+  /** @type {PromiseWithResolvers<boolean>} */
+  const answer = Promise.withResolvers()
+  const { logger, lines } = recordingLogger()
+  let asked = 0
+  const job = scheduleNightly({
+    settings: { hour: 3, cron: '', jitterMinutes: 0 },
+    hostId: 'a host',
+    command: [process.execPath, '-e', ''],
+    isWanted: () => {
+      asked += 1
+      return answer.promise
+    },
+    clock,
+    logger,
+    lookMs: 5
+  })
+  clock.advance(DAY_MS)
+  await until(() => asked > 0)
+  await job.close()
+  answer.resolve(true)
+  clock.advance(DAY_MS)
+  await sleep(100)
+  // One that had been started would be told when it ends.
+  await job.close()
+  assert.deepEqual([asked, lines], [1, []])
+})
+
+for (const year of [2036, 2026])
+  test(`a clock that was years ahead of a server of ${year} and is set back puts off no night`, async (t) => {
+    const { clock, lines } = await start(t, { nowMs: Date.UTC(year, 1, 7, 6, 28) })
+    const looked = clock.looks
+    await until(() => clock.looks > looked)
+    clock.advance(Date.UTC(2036, 1, 7, 6, 28) - clock.nowMs())
+    // The night that it has missed, it seems.
+    const missed = year === 2026 ? 1 : 0
+    await until(() => lines.length === missed)
+    clock.advance(Date.UTC(2026, 10, 21, 1) - clock.nowMs())
+    const before = clock.looks
+    await until(() => clock.looks > before + 3)
+    clock.advance(2 * 60 * 60 * 1000)
+    await until(() => lines.length > missed)
+    assert.equal(lines.at(-1)?.msg, 'the nightly backup is done')
+  })
 
 test('a server that is started anew every minute of a night does its job once', async (t) => {
   const clock = new WatchedClock(Date.UTC(2026, 10, 21, 2, 55))
@@ -157,7 +231,7 @@ test('a job of last night that still runs is not joined by another, and ends wit
   const { clock, lines, job } = await start(t, { script: 'setInterval(() => {}, 1000)' })
   clock.advance(2 * 60 * 60 * 1000)
   await sleep(100)
-  clock.advance(24 * 60 * 60 * 1000)
+  clock.advance(DAY_MS)
   await until(() => lines.length > 0)
   assert.equal(lines[0]?.msg, 'last night’s backup is still running')
   await job.close()

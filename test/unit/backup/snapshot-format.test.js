@@ -83,12 +83,19 @@ test('a part of a snapshot is one itself: its last file ends where its units do'
     { path: 'mail.db', size: UNIT_BYTES * 4 }
   ])
   assert.equal([...unitsOf(part)].length, 6)
+  for (let i = 0; i < 6; i++) builder.addUnit(randomBytes(32), { pack: 'p', offset: i })
+  builder.startFile({ path: SPOOL.replace('/', '/aside/'), size: UNIT_BYTES + 1 })
+  for (let i = 0; i < 2; i++) builder.addUnit(randomBytes(32), { pack: 'p', offset: i })
+  // Whole, it keeps its size.
+  assert.equal(builder.finishPart(FACTS).files.at(-1)?.size, UNIT_BYTES + 1)
 })
 
 const whole = encodeSnapshot(build(FILES).builder.finish(FACTS))
 const of = (/** @type {string} */ path, size = 10) =>
   encodeSnapshot(build([{ path, size }]).builder.finish(FACTS))
 const sealed = `${'ab'.repeat(16)}.sealed`
+const forged = (/** @type {object} */ header) =>
+  encodeSnapshot({ ...build(FILES).builder.finish(FACTS), ...header })
 const noPack = encodeSnapshot({ ...build(FILES).builder.finish(FACTS), packs: [] })
 
 for (const [name, bytes] of /** @type {[string, Buffer][]} */ ([
@@ -96,6 +103,9 @@ for (const [name, bytes] of /** @type {[string, Buffer][]} */ ([
   ['something else', Buffer.from('SQLite format 3')],
   ['one that was cut', whole.subarray(0, whole.length - 1)],
   ['one whose header was cut', whole.subarray(0, 40)],
+  ['one that ends before its header', whole.subarray(0, whole.indexOf('\n') + 3)],
+  ['one without files', forged({ files: null })],
+  ['one without packs', forged({ packs: null })],
   ['one that leads out of the folder', of('../../etc/passwd')],
   ['one that leads out of it to a mailbox', of('../mail.db')],
   ['one that leads out of it to mail', of(`../spool/${sealed}`)],
