@@ -1,7 +1,7 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
-import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { loadConfig } from '../../../config/load.js'
 import { runBackup } from '../../../src/backup/run.js'
@@ -65,8 +65,14 @@ test('a whole host comes back onto an empty folder, the original gone: every cre
   await mkdir(folder)
   for (const name of ['restoring.json.41.tmp', 'pepper.42.tmp'])
     await writeFile(join(folder, name), 'half')
-  // A disk of its own has the one, the home of the server's user the other.
-  for (const name of ['lost+found', '.aws']) await mkdir(join(folder, name))
+  // What is left of a host that has lost its directory is no empty folder.
+  for (const name of ['mail', 'backup.json', 'restoring-directory.db']) {
+    await mkdir(join(folder, name))
+    await assert.rejects(restoreHost({ ...options, recoveryKey }), { code: 'RESTORE_REFUSED' })
+    await rmdir(join(folder, name))
+  }
+  // A disk of its own has the one, the home of the server's user the other; backups lie in the last, by default.
+  for (const name of ['lost+found', '.aws', 'backup']) await mkdir(join(folder, name))
   const summary = await restoreHost({ ...options, recoveryKey })
   assert.deepEqual(
     readdirSync(folder).filter((name) => /\.tmp$|^restoring/.test(name)),
@@ -178,6 +184,22 @@ test('a restore that broke off is gone on with; until then nothing else opens th
   const restored = await open(settings)
   assert.equal((await host.inboxOf(ANNA, restored)).count, 5)
   assert.equal((await host.inboxOf('bob@example.org', restored)).count, 2)
+})
+
+test('a restore that was killed when all was in place takes nothing back that was done since', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount(ANNA, 1)
+  const { generation } = await host.backUp()
+  const { settings, restore } = await emptyHost(t, host)
+  assert.deepEqual(await restore(generation), { accounts: 1, missing: [] })
+  const mark = join(settings.data, 'restoring.json')
+  await writeFile(mark, JSON.stringify({ generation }))
+  const { open } = await openTestAccounts(t)
+  const restored = await open(settings)
+  await makeAccount(restored, 'new@example.org', PASSWORD)
+  await restored.close()
+  assert.deepEqual(await restore(generation), { accounts: 2, missing: [] })
+  assert.equal(existsSync(mark), false)
 })
 
 test('one that is repeated while it still runs is refused, and changes nothing of the first', async (t) => {
