@@ -133,6 +133,9 @@ for (const event of /** @type {const} */ (['kill', 'leave'])) {
     for (const { accountId, holder } of held) {
       for (const other of others) assert.equal(await logIn(workers, other, accountId), holder.path)
     }
+    for (const { accountId, holder } of held) holder.holders.release(accountId)
+    await workers.quiet()
+    for (const { holders } of others) assert.deepEqual(holders.figures, { held: 0, registered: 0 })
   })
 }
 
@@ -206,31 +209,36 @@ test('a stale entry does no harm: whoever is named opens the mailbox and says so
   assert.ok(holder.holders.holds(accountId))
 })
 
-test('who closes an account takes only itself off; of two holders the first stays until it closes, then the second is named', async () => {
-  const workers = await start(4)
-  const [registrar, first, second, last] = /** @type {[Member, Member, Member, Member]} */ (
-    workers.living
-  )
-  const accountId = accountOf(workers, 0)
-  await logIn(workers, first, accountId)
-  second.holders.hold(accountId)
-  await workers.quiet()
-  assert.equal(await logIn(workers, last, accountId), first.path)
-  last.holders.hold(accountId)
-  last.holders.release(accountId)
-  await workers.quiet()
-  assert.equal(await logIn(workers, registrar, accountId), first.path)
-  first.holders.release(accountId)
-  await workers.quiet()
-  assert.equal(await logIn(workers, last, accountId), second.path)
-  second.holders.release(accountId)
-  await workers.quiet()
-  assert.deepEqual(
-    workers.living.map(({ holders }) => holders.figures),
-    Array.from({ length: 4 }, () => ({ held: 0, registered: 0 })),
-    'nothing is left'
-  )
-})
+for (const [of, slot] of /** @type {const} */ ([
+  ['two holders', 0],
+  ['a holder and the registrar itself', 2]
+])) {
+  test(`who closes an account takes only itself off; of ${of} the first stays until it closes, then the second is named`, async () => {
+    const workers = await start(4)
+    const [registrar, first, second, last] = /** @type {[Member, Member, Member, Member]} */ (
+      workers.living
+    )
+    const accountId = accountOf(workers, slot)
+    await logIn(workers, first, accountId)
+    second.holders.hold(accountId)
+    await workers.quiet()
+    assert.equal(await logIn(workers, last, accountId), first.path)
+    last.holders.hold(accountId)
+    last.holders.release(accountId)
+    await workers.quiet()
+    assert.equal(await logIn(workers, registrar, accountId), first.path)
+    first.holders.release(accountId)
+    await workers.quiet()
+    assert.equal(await logIn(workers, last, accountId), second.path)
+    second.holders.release(accountId)
+    await workers.quiet()
+    assert.deepEqual(
+      workers.living.map(({ holders }) => holders.figures),
+      Array.from({ length: 4 }, () => ({ held: 0, registered: 0 })),
+      'nothing is left'
+    )
+  })
+}
 
 test('a registrar that hangs is not waited for', async () => {
   const workers = await start(3)
