@@ -67,9 +67,20 @@ test('frames come whole and in order, however the bytes are cut', async (t) => {
 
 test('what is no frame ends the connection', async (t) => {
   const { client, socket } = await connected(t)
-  client.write(Buffer.from('ffffffff00', 'hex'))
+  client.end(Buffer.from('ffffffff00', 'hex'))
   assert.equal(await readFrame(socket, { timeoutMs: 10_000 }), null)
   assert.equal(socket.destroyed, true)
+})
+
+test('what the other side would not take is not sent', () => {
+  const writes = /** @type {Buffer[]} */ ([])
+  const socket = /** @type {any} */ ({ write: (/** @type {Buffer} */ bytes) => writes.push(bytes) })
+  // With its quotes, this is one byte too long.
+  const text = 'x'.repeat(16 * 1024 * 1024 - 1)
+  assert.throws(() => writeFrame(socket, /** @type {any} */ (text)), RangeError)
+  assert.equal(writes.length, 0)
+  writeFrame(socket, /** @type {any} */ (text.slice(1)))
+  assert.equal(writes.length, 1)
 })
 
 /**
@@ -85,6 +96,21 @@ function bytesOf(value) {
 }
 
 const whole = bytesOf({ op: 'session' })
+
+test('of a frame that comes in pieces no copy of the secret stays in memory', async (t) => {
+  const { client, socket } = await connected(t)
+  const reads = t.mock.method(socket, 'read').mock
+  const read = () => reads.calls.map(({ result }) => result).filter((chunk) => chunk !== null)
+  const reading = readFrame(socket, { timeoutMs: 60_000 })
+  client.write(whole.subarray(0, -9))
+  while (read().length === 0) await new Promise((resolve) => setImmediate(resolve))
+  client.write(whole.subarray(-9))
+  const frame = await reading
+  assert.deepEqual(frame?.secret.bytes, Buffer.alloc(32, 7))
+  assert.equal(Buffer.concat(read()).length, whole.length)
+  assert.ok(Buffer.concat(read()).every((byte) => byte === 0))
+})
+
 const BROKEN = {
   'breaks off': whole.subarray(0, -1),
   'is none': Buffer.concat([whole.subarray(0, 5), Buffer.from('x'), whole.subarray(6)])

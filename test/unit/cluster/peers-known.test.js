@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { access, rename, writeFile } from 'node:fs/promises'
+import { access, lstat, rename, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -121,6 +121,9 @@ test('a start meets who is there and removes what killed ones left, and nothing 
     'notes'
   ]
   for (const name of beside) await writeFile(join(folder, name), '')
+  // Reaching it fails otherwise than where nobody listens, as it does where no descriptor is free.
+  const unreachable = placeOf(3).path
+  await symlink(unreachable, unreachable)
   await peers.start()
   assert.deepEqual(
     peers.all.map(({ path, slot, generation, pid }) => ({ path, slot, generation, pid })),
@@ -128,4 +131,17 @@ test('a start meets who is there and removes what killed ones left, and nothing 
   )
   await assert.rejects(access(killed.path), { code: 'ENOENT' })
   for (const name of beside) await access(join(folder, name))
+  await lstat(unreachable)
+})
+
+test('workers that have missed each other meet later', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { peers, other } = await setUp(t)
+  await rename(other.path, `${other.path}.x`)
+  await peers.start()
+  assert.deepEqual(peers.all, [])
+  await rename(`${other.path}.x`, other.path)
+  t.mock.timers.tick(5_000)
+  while (peers.all.length === 0) await turn()
+  assert.equal(peers.find(other.path)?.slot, other.slot)
 })

@@ -8,6 +8,9 @@ import { ThreadPool } from '../../../src/database/thread-pool.js'
 /** @import { Worker } from 'node:worker_threads' */
 /** @typedef {{ threadId: number, jobs: number, name: unknown }} Answer */
 
+/** The number of a thread that is there no more. */
+const HAS_ENDED = -1
+
 /** A thread that does what it is told, and says who it is. */
 const THREAD = new URL(
   `data:text/javascript,${encodeURIComponent(`
@@ -23,7 +26,10 @@ const THREAD = new URL(
       if (gate) Atomics.wait(new Int32Array(gate), 0, 0)
       parentPort.postMessage({ kind: 'done', value: { threadId, jobs, name: workerData.name } })
       if (end) {
-        Atomics.wait(new Int32Array(end), 0, 0)
+        const words = new Int32Array(end)
+        Atomics.store(words, 1, 1)
+        Atomics.notify(words, 1)
+        Atomics.wait(words, 0, 0)
         process.exit(3)
       }
     })
@@ -39,7 +45,7 @@ const ask = async (pool, data = {}) => /** @type {Answer} */ (await pool.run({ d
 
 /** @returns {{ gate: SharedArrayBuffer, open: () => void }} what holds a thread up */
 function makeGate() {
-  const gate = new SharedArrayBuffer(4)
+  const gate = new SharedArrayBuffer(8)
   const open = () => {
     Atomics.store(new Int32Array(gate), 0, 1)
     Atomics.notify(new Int32Array(gate), 0)
@@ -157,6 +163,16 @@ test('one that has died while it waited is not one of those that are kept', asyn
   assert.deepEqual(await ask(pool), { ...kept, jobs: 2 })
 })
 
+test('one that has died while it waited gets no job', async () => {
+  const pool = new ThreadPool(THREAD)
+  const starts = /** @type {Promise<[Worker]>} */ (once(process, 'worker'))
+  const { gate, open } = makeGate()
+  const { threadId } = await ask(pool, { end: gate })
+  open()
+  await once((await starts)[0], 'exit')
+  assert.notEqual((await ask(pool)).threadId, threadId)
+})
+
 test('progress is told to whoever asked for the job, and to nobody else', async () => {
   const pool = new ThreadPool(THREAD)
   /** @type {unknown[]} */
@@ -189,14 +205,32 @@ for (const [kind, message] of /** @type {const} */ ([
 
 test('a signal ends the thread in the middle of its job', async () => {
   const pool = new ThreadPool(THREAD)
+  const starts = /** @type {Promise<[Worker]>} */ (once(process, 'worker'))
   const { threadId } = await ask(pool)
   const stop = new AbortController()
   const { gate } = makeGate()
   const job = pool.run({ data: { gate }, signal: stop.signal, onProgress: () => stop.abort() })
   await assert.rejects(job, { code: 'SHUTTING_DOWN' })
+  assert.equal((await starts)[0].threadId, HAS_ENDED)
   await assert.rejects(pool.run({ data: {}, signal: stop.signal }), { code: 'SHUTTING_DOWN' })
   const next = await ask(pool)
   assert.deepEqual([next.jobs, next.threadId === threadId], [1, false])
+})
+
+test('a job that is done just as a signal ends it is over once its thread has ended, which gets no other', async () => {
+  const pool = new ThreadPool(THREAD)
+  const starts = /** @type {Promise<[Worker]>} */ (once(process, 'worker'))
+  const stop = new AbortController()
+  const { gate } = makeGate()
+  const onProgress = () => {
+    // By then the thread has said that it is done, and nobody has heard it.
+    Atomics.wait(new Int32Array(gate), 1, 0)
+    stop.abort()
+  }
+  const job = pool.run({ data: { end: gate }, signal: stop.signal, onProgress })
+  const { threadId } = /** @type {Answer} */ (await job)
+  assert.equal((await starts)[0].threadId, HAS_ENDED)
+  assert.notEqual((await ask(pool)).threadId, threadId)
 })
 
 test('a signal that comes when the job is done ends nobody else', async () => {

@@ -91,6 +91,40 @@ test('a link to a folder in a Maildir is told, and not followed', async (t) => {
   ])
 })
 
+test('a Maildir whose cur is a link is read through it; a subfolder that cannot be read is told, and no other kept back', async (t) => {
+  const folder = await folderOf(t, {
+    'mail/new/.keep': '',
+    'mail/.Broken/cur/1600000001.a:2,': MAIL,
+    'mail/.Broken/new': 'no folder',
+    'mail/.Sent/cur/1600000002.a:2,': MAIL,
+    'elsewhere/1600000003.a:2,': MAIL
+  })
+  await symlink('../elsewhere', join(folder, 'mail/cur'))
+  /** @type {string[]} */
+  const outcomes = []
+  for await (const { name, open } of (await openSource(join(folder, 'mail'))).items()) {
+    outcomes.push(
+      await collectBytes(open()).then(
+        () => name,
+        ({ code }) => `${name}: ${code}`
+      )
+    )
+  }
+  assert.deepEqual(outcomes, [
+    'cur/1600000003.a:2,',
+    '.Broken: ENOTDIR',
+    '.Sent/cur/1600000002.a:2,'
+  ])
+})
+
+test('a folder with a file that is called new is no Maildir', async (t) => {
+  const folder = await folderOf(t, { new: 'a list\n', '1.eml': MAIL })
+  assert.deepEqual(
+    (await readAll(folder)).map(({ text }) => text),
+    [MAIL]
+  )
+})
+
 test('a link to nowhere in a Maildir fails when it is read', async (t) => {
   const folder = await folderOf(t, { 'cur/.keep': '', 'new/.keep': '' })
   await symlink('nowhere', join(folder, 'cur/1600000001.a:2,'))
@@ -101,7 +135,7 @@ test('keywords of a Maildir that IMAP cannot have are left out', async (t) => {
   const folder = await folderOf(t, {
     'cur/1600000001.a:2,abcde': MAIL,
     'new/.keep': '',
-    'dovecot-keywords': '0 Gr\u00f6\u00dfe\n1 a)b\n2 Work\n3 "x"\n4 a[b\n'
+    'dovecot-keywords': '0 Gr\u00f6\u00dfe\n1 a)b\n2 Work\n3 "x"\n4 a[b\n102 Other\n'
   })
   const [item] = await readAll(folder)
   assert.deepEqual(item?.flags, ['Work', 'a[b'])
@@ -132,7 +166,8 @@ test('a Maildir gives flags, keywords and subfolders', async (t) => {
       ['sent', ['\\Seen'], ['Sent']]
     ]
   )
-  assert.equal((await openSource(folder)).format, 'maildir')
+  const { format, ignoredCount } = await openSource(folder)
+  assert.deepEqual([format, ignoredCount], ['maildir', 1])
 })
 
 test('a Maildir and its subfolders may lack cur or new, which were empty when they were copied', async (t) => {
@@ -205,10 +240,12 @@ test('the date in a Maildir is the earlier one of name and file time', async (t)
     'cur/1600000001.copied:2,': 'x',
     'cur/1600000002.filed-older:2,': 'x',
     'cur/no-seconds:2,': 'x',
+    'cur/of-20200703.day:2,': 'x',
     'new/.keep': ''
   })
   await utimes(join(folder, 'cur/1600000002.filed-older:2,'), 1, 1_200_000_000)
   await utimes(join(folder, 'cur/no-seconds:2,'), 1, 1_300_000_000)
+  await utimes(join(folder, 'cur/of-20200703.day:2,'), 1, 1_400_000_000)
   const dates = (await readAll(folder)).map(({ internalDate }) => internalDate?.epochSeconds)
-  assert.deepEqual(dates, [1_600_000_001, 1_200_000_000, 1_300_000_000])
+  assert.deepEqual(dates, [1_600_000_001, 1_200_000_000, 1_300_000_000, 1_400_000_000])
 })

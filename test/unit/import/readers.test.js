@@ -229,6 +229,19 @@ test('an .eml file that begins with an mbox line is one message; without that na
   assert.equal((await openSource(join(folder, 'mark in a line'))).format, 'mbox')
 })
 
+test('a message with a From_ line is one of MH beside others of MH, where no program has left an index', async (t) => {
+  const delivered = `From a@b Wed Jul  1 05:04:01 2020\n${MAIL}`
+  const folder = await folderOf(t, { 'Work/1': MAIL, 'Work/2': delivered, 'Old/2019': delivered })
+  assert.deepEqual(
+    (await readAll(folder)).map(({ name, folder: levels }) => [name, ...levels]),
+    [
+      ['Old/2019: message 1 at byte 0', 'Old', '2019'],
+      ['Work/1', 'Work'],
+      ['Work/2', 'Work']
+    ]
+  )
+})
+
 test('an empty file is an mbox without messages', async (t) => {
   const folder = await folderOf(t, { empty: '' })
   assert.deepEqual(await readAll(join(folder, 'empty')), [])

@@ -57,3 +57,14 @@ test('an error is logged by code, detail and cause, without what libraries hang 
   assert.match(err.stack, /logger\.test\.js/)
   assert.ok(!text().includes('hush-hush'))
 })
+
+test('of what was thrown only texts that we have written are logged', () => {
+  const { logger, text } = capture()
+  const odd = Object.assign(new Error('boom'), { code: ['hush-hush'], detail: { a: 'hush-hush' } })
+  for (const err of ['hush-hush', { password: 'hush-hush' }, null, odd])
+    logger.error({ err }, 'failed')
+  const lines = text().trim().split('\n')
+  const types = lines.map((line) => JSON.parse(line).err.type)
+  assert.deepEqual(types, ['string', 'object', 'object', 'Error'])
+  assert.ok(!text().includes('hush-hush'), text())
+})

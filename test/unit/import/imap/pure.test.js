@@ -19,7 +19,10 @@ test('an address of a source has a user, and never a password', () => {
   })
   assert.equal(parseSourceServer('imap://u1@[::1]:1143').port, 1143)
   assert.equal(isLocal(parseSourceServer('imap://u1@[::1]:1143')), true)
+  assert.equal(isLocal(parseSourceServer('imap://u1@LOCALHOST')), true)
   assert.equal(isLocal(parseSourceServer('imap://u1@10.0.0.1')), false)
+  assert.equal(isLocal(parseSourceServer('imap://u1@localhost.example.net')), false)
+  assert.equal(parseSourceServer('imap://u1@old.example.net').port, 143)
   for (const text of [
     'u1@host',
     'http://u1@host',
@@ -58,6 +61,8 @@ test('sets of UIDs name each UID, and runs as ranges', () => {
 test('flags that can be kept are told by their usual names, once and sorted', () => {
   const flags = ['\\seen', '\\Recent', '$Forwarded', '\\Seen', 'Junk', '\\*', 'two words', '']
   assert.equal(flagsText(keepableFlags(flags)), '$Forwarded Junk \\Seen')
+  const system = ['\\ANSWERED', '\\flagged', '\\Deleted', '\\draft', '\\Seen']
+  assert.equal(flagsText(keepableFlags(system)), '\\Answered \\Deleted \\Draft \\Flagged \\Seen')
   const longest = 'k'.repeat(LIMITS.keywordBytes)
   const keywords = ['a[b', 'a]b', 'a{b', 'a}b', longest, `${longest}k`, 'Gr\u00f6\u00dfe', '\u2713']
   assert.deepEqual(keepableFlags(keywords), ['a[b', 'a}b', longest])
@@ -85,6 +90,9 @@ test('every folder has a mailbox of its own, with a name that can be', () => {
       listed({ path: 'Sent', levels: ['Sent'], use: '\\Sent' }),
       listed({ path: 'Sent too', levels: ['Sent too'], use: '\\Sent' }),
       listed({ path: 'All', levels: ['All'], use: '\\All' }),
+      ...['Archive', 'Drafts', 'Junk', 'Trash'].map((name) =>
+        listed({ path: name, levels: [name], use: `\\${name}` })
+      ),
       listed({ path: 'Caf\u00e9', levels: ['Caf\u00e9'] }),
       listed({ path: 'Cafe\u0301', levels: ['Cafe\u0301'] }),
       listed({ path: 'Old.2001', levels: ['Old', '2001'] })
@@ -96,13 +104,17 @@ test('every folder has a mailbox of its own, with a name that can be', () => {
     [
       ['INBOX', null],
       ['All', null],
+      ['Archive', '\\Archive'],
       ['Be_ll/_', null],
       ['Caf\u00e9', null],
       ['Caf\u00e9 (2)', null],
+      ['Drafts', '\\Drafts'],
+      ['Junk', '\\Junk'],
       ['Sent', '\\Sent'],
       ['Sent too', null],
       ['Sent/a_b', null],
-      ['Sent/a_b (2)', null]
+      ['Sent/a_b (2)', null],
+      ['Trash', '\\Trash']
     ]
   )
 })
