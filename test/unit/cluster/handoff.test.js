@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { readFrame } from '../../../src/cluster/frame.js'
 import { offerSession, takeSession } from '../../../src/cluster/handoff.js'
 import { SecretBuffer } from '../../../src/crypto/secret-buffer.js'
@@ -16,20 +17,33 @@ const ROOM = 2
 /**
  * @param {import('node:test').TestContext} t
  * @param {import('../../../src/cluster/handoff.js').HandoffPort} port
- * @param {{ frames?: import('../../../src/cluster/frame.js').Frame[], unforeseen?: Error[] }} [seen] - filled in
+ * @param {{ frames?: import('../../../src/cluster/frame.js').Frame[], unforeseen?: Error[], sockets?: import('node:net').Socket[] }} [seen] -
+ *   filled in
  * @returns {Promise<string>} where sessions are offered
  */
-async function holderOf(t, port, { frames = [], unforeseen = [] } = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'letterlock-handoff-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
-  const path = join(folder, 'holder.sock')
-  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, async (socket) => {
-    t.after(() => socket.destroy())
+async function holderOf(t, port, { frames = [], unforeseen = [], sockets = [] } = {}) {
+  return await listen(t, async (socket) => {
+    sockets.push(socket)
     const frame = await readFrame(socket, { timeoutMs: 60_000 })
     assert.ok(frame)
     frames.push(frame)
     // What nobody foresaw is thrown here as well: the other side says what it was told.
     await takeSession(socket, frame, port).catch((error) => unforeseen.push(error))
+  })
+}
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {(socket: import('node:net').Socket) => void} onConnection
+ * @returns {Promise<string>} where sessions are offered
+ */
+async function listen(t, onConnection) {
+  const folder = mkdtempSync(join(tmpdir(), 'letterlock-handoff-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'holder.sock')
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
+    t.after(() => socket.destroy())
+    onConnection(socket)
   })
   server.listen(path)
   await once(server, 'listening')
@@ -42,15 +56,24 @@ async function holderOf(t, port, { frames = [], unforeseen = [] } = {}) {
  * @param {string} sessionId
  * @param {() => Promise<boolean>} [isHolderAlive]
  */
-async function offerTo(path, sessionId, isHolderAlive = async () => true) {
+async function offerTo(path, sessionId, isHolderAlive) {
+  const offer = await offered(path, sessionId, isHolderAlive)
+  if ('socket' in offer) offer.socket.destroy()
+  return offer.state
+}
+
+/**
+ * @param {string} path
+ * @param {string} sessionId
+ * @param {() => Promise<boolean>} [isHolderAlive]
+ */
+async function offered(path, sessionId, isHolderAlive = async () => true) {
   using masterKey = SecretBuffer.moveFrom(Buffer.alloc(32, 1))
   const account = /** @type {any} */ ({ id: 'account', keyEpoch: 1 })
   const scope = /** @type {any} */ ('all')
   const unlocked = { account, credentialId: 'c', credentialVersion: 1, scope, masterKey }
   const client = { sessionId, remoteAddress: '192.0.2.1', isTls: false, password: 'secret' }
-  const offer = await offerSession(path, unlocked, client, isHolderAlive)
-  if ('socket' in offer) offer.socket.destroy()
-  return offer.state
+  return await offerSession(path, unlocked, client, isHolderAlive)
 }
 
 /** @type {import('../../../src/cluster/handoff.js').HandoffPort} */
@@ -86,14 +109,59 @@ for (const [what, port, answer] of /** @type {const} */ ([
   test(`a worker that ${what} says so`, async (t) => {
     /** @type {Error[]} */
     const unforeseen = []
-    const path = await holderOf(t, { ...TAKING, ...port }, { unforeseen })
+    /** @type {import('node:net').Socket[]} */
+    const sockets = []
+    const path = await holderOf(t, { ...TAKING, ...port }, { unforeseen, sockets })
     const told = await offerTo(path, 's').catch((error) => error.code ?? error.message)
     assert.ok(String(told).endsWith(answer), String(told))
     assert.deepEqual(
       unforeseen.map(({ name }) => name),
       what === 'makes a mistake' ? ['TypeError'] : []
     )
+    if (answer === 'taken') return
+    const [socket] = sockets
+    for (let turns = 0; turns < 1000 && !socket?.destroyed; turns++) await turn()
+    assert.equal(
+      socket?.destroyed,
+      true,
+      'it keeps no connection of a session that it does not take'
+    )
   })
+
+for (const [
+  what,
+  die
+] of /** @type {[string, (socket: import('node:net').Socket) => unknown][]} */ ([
+  ['before it is offered the session', (socket) => socket.destroy()],
+  ['before it has read what it is offered', (socket) => turn().then(() => socket.destroy())]
+]))
+  test(`a worker that dies ${what} is silent, and takes nobody with it`, async (t) => {
+    assert.equal(await offerTo(await listen(t, die), 's'), 'silent')
+  })
+
+test('a worker that answers while it is asked whether it lives keeps the session, whatever comes of that', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const [found, life] = [Promise.withResolvers(), Promise.withResolvers()]
+  /** @type {import('../../../src/cluster/frame.js').Frame[]} */
+  const frames = []
+  const path = await holderOf(
+    t,
+    { ...TAKING, findAccount: () => /** @type {any} */ (found.promise) },
+    { frames }
+  )
+  const offering = offered(path, 's', () => {
+    found.resolve({ id: 'account', keyEpoch: 1 })
+    return /** @type {Promise<boolean>} */ (life.promise)
+  })
+  while (frames.length === 0) await turn()
+  t.mock.timers.tick(1000)
+  const offer = await offering
+  assert.ok(offer.state === 'taken')
+  life.resolve(false)
+  await turn()
+  assert.equal(offer.socket.destroyed, false)
+  offer.socket.destroy()
+})
 
 test('where nobody listens the worker has gone', async () => {
   assert.equal(await offerTo('/nonexistent/holder.sock', 's'), 'gone')

@@ -106,6 +106,12 @@ test('a job that is ended while it waits is told so at once, and the next one ha
 
 test('of many threads only three wait for more, and after some time none', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
+  /** @type {Worker[]} */
+  const workers = []
+  const onWorker = (/** @type {Worker} */ worker) => workers.push(worker)
+  process.on('worker', onWorker)
+  t.after(() => process.off('worker', onWorker))
+  const living = () => workers.filter(({ threadId }) => threadId !== HAS_ENDED).length
   const pool = new ThreadPool(THREAD, { idleMs: 50 })
   const gates = [1, 2, 3, 4, 5].map(() => makeGate())
   const running = gates.map(({ gate }) => ask(pool, { gate }))
@@ -113,7 +119,9 @@ test('of many threads only three wait for more, and after some time none', async
   const used = (await Promise.all(running)).map(({ threadId }) => threadId)
   const again = await Promise.all([ask(pool), ask(pool), ask(pool), ask(pool)])
   assert.equal(again.filter(({ threadId }) => used.includes(threadId)).length, 3)
+  while (living() > 3) await setImmediate()
   t.mock.timers.tick(50)
+  while (living() > 0) await setImmediate()
   const late = await ask(pool)
   assert.equal(late.jobs, 1)
 })

@@ -56,6 +56,26 @@ for (const [what, answerSearch, failure] of UNLISTED) {
   })
 }
 
+test('a folder that the source numbers anew brings in what is new there, and nothing twice', async (t) => {
+  const store = await temporaryStore(t)
+  const [one, two, three] = [messageOf(1), messageOf(2), messageOf(3)]
+  const INBOX = { uidValidity: 7, messages: [one, two, { ...one, uid: 5 }] }
+  const { port } = await startImapSource(t, { folders: { INBOX } })
+  assert.equal((await copy(store, port)).copied, 3)
+  INBOX.uidValidity = 8
+  INBOX.messages = [three, { ...two, flags: '\\Seen' }, one, one, one].map((message, at) => ({
+    ...message,
+    uid: 10 + at
+  }))
+  const renumbered = await copy(store, port)
+  assert.deepEqual([renumbered.copied, renumbered.skipped], [2, 3], 'the third and one more of one')
+  assert.deepEqual([renumbered.failed, renumbered.expunged], [0, 0])
+  INBOX.messages.push({ ...one, uid: 20 })
+  const again = await copy(store, port)
+  assert.deepEqual([again.copied, again.skipped, again.failed], [1, 5, 0])
+  assert.equal((await inbox(store)).length, 6)
+})
+
 test('a connection that is lost while messages are listed is made again', async (t) => {
   const store = await temporaryStore(t)
   let lost = 0

@@ -82,6 +82,22 @@ test('a keyword that the source writes in other letters than before stays', asyn
   assert.deepEqual(await flagsHere(store), ['Work'])
 })
 
+test('where no keyword is left, what else changes of the flags at the source comes all the same', async (t) => {
+  const store = await temporaryStore(t)
+  const message = { ...messageOf(1), flags: '\\Flagged' }
+  const { port } = await startImapSource(t, {
+    folders: { INBOX: { uidValidity: 7, messages: [message] } }
+  })
+  assert.equal((await copy(store, port)).copied, 1)
+  const all = Array.from({ length: 59 }, (_, number) => `k${number}`)
+  await changeHere(store, 'add', all)
+  await changeHere(store, 'remove', all)
+  message.flags = '\\Seen \\Answered other'
+  const { flagged, failures } = await copy(store, port)
+  assert.deepEqual([flagged, failures], [1, []])
+  assert.deepEqual(await flagsHere(store), ['\\Answered', '\\Seen'])
+})
+
 test('a message whose flags are NIL has none', async (t) => {
   const store = await temporaryStore(t)
   const { port } = await startImapSource(t, {

@@ -78,6 +78,25 @@ test('a Sent into which mail comes at the last moment stays', async (t) => {
   assert.equal(kept?.messageCount, 1)
 })
 
+test('mailboxes are subscribed as the folders are there, and one that gives way is so no more', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  const plan = /** @type {PlannedFolder[]} */ ([
+    { mailbox: 'INBOX', use: null, isSubscribed: false },
+    { mailbox: 'Gesendet', use: SENT, isSubscribed: true },
+    { mailbox: 'Hidden', use: null, isSubscribed: false },
+    { mailbox: 'Drafts', use: '\\Drafts', isSubscribed: false }
+  ])
+  for (const folder of plan) await prepareMailbox(store, plan, folder)
+  assert.deepEqual((await store.listSubscriptions()).sort(), [
+    'Archive',
+    'Gesendet',
+    'INBOX',
+    'Junk',
+    'Trash'
+  ])
+  assert.ok((await store.listMailboxes()).some(({ name }) => name === 'Hidden'))
+})
+
 test('two runs that begin at once make one mailbox, and neither fails', async (t) => {
   const store = await (await accountFolder(t)).create()
   const sent = /** @type {PlannedFolder} */ ({ mailbox: 'Gesendet', use: SENT, isSubscribed: true })
