@@ -202,6 +202,44 @@ test('a large message of which the source gives only the beginning fails, and co
   )
 })
 
+test('a message that is empty or too big is a failure, and keeps no other back', async (t) => {
+  const store = await temporaryStore(t, { config: { maxMessageBytes: 2_000_000 } })
+  const messages = [
+    messageOf(1),
+    { uid: 2, bytes: Buffer.alloc(0) },
+    { uid: 3, bytes: LARGE },
+    messageOf(4)
+  ]
+  const { port } = await startImapSource(t, { folders: { INBOX: { uidValidity: 7, messages } } })
+  const { copied, failed, failures } = await copy(store, port)
+  assert.deepEqual([copied, failed], [2, 2])
+  assert.match(failures.sort().join('; '), /^2: .* is empty; 3: .* is larger than/)
+})
+
+for (const [what, text, failure] of /** @type {const} */ ([
+  ['refuses', 'NO [UNAVAILABLE] it cannot be read', /^2: Command failed$/],
+  ['leaves out', 'OK done', /^2: the server lists this message and does not give it$/]
+]))
+  test(`a message that the source ${what} is a failure, keeps no other back, and comes in the next run`, async (t) => {
+    const store = await temporaryStore(t)
+    const messages = [1, 2, 3].map(messageOf)
+    let isBad = true
+    const { port } = await startImapSource(t, {
+      folders: { INBOX: { uidValidity: 7, messages } },
+      answer: ({ command, end }) => {
+        if (!isBad || !/^UID FETCH (1:3|2) .*BODY/.test(command)) return false
+        end(text)
+        return true
+      }
+    })
+    const { copied, failed, failures } = await copy(store, port)
+    assert.deepEqual([copied, failed], [2, 1])
+    assert.match(failures.join('; '), failure)
+    isBad = false
+    const next = await copy(store, port)
+    assert.deepEqual([next.copied, next.skipped, next.failed], [1, 2, 0])
+  })
+
 test('a large message that is deleted before it is read is no failure', async (t) => {
   const store = await temporaryStore(t)
   const messages = [messageOf(1), { uid: 2, bytes: LARGE }]

@@ -5,6 +5,22 @@ import { SourcePool } from '../../../../src/import/imap/source-pool.js'
 import { parseSourceServer } from '../../../../src/import/imap/source-server.js'
 import { startImapSource } from '../../../helpers/imap-source.js'
 
+/**
+ * @param {number} port
+ * @param {number[]} retryMs
+ */
+const poolOf = (port, retryMs) =>
+  new SourcePool({
+    login: {
+      server: parseSourceServer(`imap://ann@127.0.0.1:${port}`),
+      password: Buffer.from('pass'),
+      certificateAuthority: null,
+      mayBePlaintext: true
+    },
+    connections: 2,
+    retryMs
+  })
+
 test('who is refused a further connection takes the one that was given back meanwhile', async (t) => {
   /** @type {((text: string) => unknown)[]} */
   const logins = []
@@ -16,16 +32,7 @@ test('who is refused a further connection takes the one that was given back mean
       return logins.length > 1
     }
   })
-  const pool = new SourcePool({
-    login: {
-      server: parseSourceServer(`imap://ann@127.0.0.1:${port}`),
-      password: Buffer.from('pass'),
-      certificateAuthority: null,
-      mayBePlaintext: true
-    },
-    connections: 2,
-    retryMs: []
-  })
+  const pool = poolOf(port, [])
   const connected = Promise.withResolvers()
   const first = pool.run(null, async () => {
     connected.resolve(null)
@@ -56,16 +63,7 @@ async function poolWithLostConnect(t, { retryMs }) {
       return true
     }
   })
-  const pool = new SourcePool({
-    login: {
-      server: parseSourceServer(`imap://ann@127.0.0.1:${port}`),
-      password: Buffer.from('pass'),
-      certificateAuthority: null,
-      mayBePlaintext: true
-    },
-    connections: 2,
-    retryMs
-  })
+  const pool = poolOf(port, retryMs)
   t.after(() => pool.close())
   const connected = Promise.withResolvers()
   const first = pool.run(null, async () => {
@@ -82,16 +80,59 @@ async function poolWithLostConnect(t, { retryMs }) {
 test('a connection that is lost as it is made does not lower for good how many there are', async (t) => {
   const { pool } = await poolWithLostConnect(t, { retryMs: [0] })
   assert.equal(pool.size, 2)
-  // Each waits for the other: there are two at once.
+  assert.equal((await twoAtOnce(pool)).size, 2)
+})
+
+/**
+ * @param {SourcePool} pool
+ * @returns {Promise<Set<import('../../../../src/import/imap/source-connection.js').SourceConnection>>} of two pieces of work that
+ *   wait for each other
+ */
+async function twoAtOnce(pool) {
   const both = [Promise.withResolvers(), Promise.withResolvers()]
-  await Promise.all(
-    both.map((mine, index) =>
-      pool.run(null, async () => {
-        mine.resolve(null)
-        await both[1 - index]?.promise
-      })
-    )
+  const used = both.map((mine, index) =>
+    pool.run(null, async (connection) => {
+      mine.resolve(null)
+      await both[1 - index]?.promise
+      return connection
+    })
   )
+  return new Set(await Promise.all(used))
+}
+
+test('work at one moment has connections of its own, which are used again, and closed in the end', async (t) => {
+  const sockets = new Set()
+  const { port } = await startImapSource(t, {
+    folders: {},
+    answer: ({ socket }) => {
+      sockets.add(socket)
+    }
+  })
+  const pool = poolOf(port, [])
+  const first = await twoAtOnce(pool)
+  assert.equal(first.size, 2)
+  assert.deepEqual(await twoAtOnce(pool), first)
+  await pool.close()
+  assert.deepEqual(
+    Array.from(first, ({ isUsable }) => isUsable),
+    [false, false]
+  )
+  assert.equal(sockets.size, 2)
+})
+
+test('a server that has let nobody in yet is not tried again', async (t) => {
+  let logins = 0
+  const { port } = await startImapSource(t, {
+    folders: {},
+    answer: ({ command, socket }) => {
+      if (!command.startsWith('LOGIN')) return false
+      logins++
+      socket.destroy()
+      return true
+    }
+  })
+  await assert.rejects(poolOf(port, [0, 0]).run(null, () => turn()))
+  assert.equal(logins, 1)
 })
 
 test('a server that drops further connections is not asked for one with each piece of work', async (t) => {
