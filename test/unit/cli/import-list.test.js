@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { importList } from '../../../src/cli/imap-import-list.js'
 import { scratchFolder } from '../../helpers/process.js'
@@ -76,6 +76,31 @@ test('a list with NUL bytes, as UTF-16 has them, is refused', async (t) => {
   })
   await assert.rejects(list, /line 1 has a NUL byte/)
   assert.deepEqual(told, [])
+})
+
+test('of a list that is none, or not its owner’s alone, nothing begins', async (t) => {
+  const fields = ['imaps://a@old.example.net', 'theirs', 'ann@example.org', 'ours']
+  const files = [fields.slice(1), [...fields, 'more']].map((each) =>
+    listFile(t, `# a remark\n\n${each.join('\t')}\n`)
+  )
+  const open = listFile(t, TWO)
+  chmodSync(open, 0o640)
+  const cases = [
+    ...files.map((file) => /** @type {const} */ ([file, /line 3 has not four fields/])),
+    /** @type {const} */ ([open, /chmod 600/]),
+    /** @type {const} */ ([dirname(open), /is a folder/]),
+    /** @type {const} */ ([`${open}.no`, /cannot be read \(ENOENT\)/])
+  ]
+  for (const [file, message] of cases) {
+    const list = importList({
+      file,
+      parallel: 1,
+      command: [process.execPath, '-e', COPY, '--'],
+      signal: new AbortController().signal,
+      onAccount: () => assert.fail(file)
+    })
+    await assert.rejects(list, { exitCode: 2, message })
+  }
 })
 
 test('once interrupted, accounts that wait for their turn do not begin either', async (t) => {

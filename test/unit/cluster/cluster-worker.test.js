@@ -1,9 +1,13 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createConnection, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { ClusterWorker } from '../../../src/cluster/cluster-worker.js'
+import { writeFrame } from '../../../src/cluster/frame.js'
 import { SecretBuffer } from '../../../src/crypto/secret-buffer.js'
 import { createLogger } from '../../../src/telemetry/logger.js'
 
@@ -15,6 +19,7 @@ import { createLogger } from '../../../src/telemetry/logger.js'
  * @property {string[]} opened - accounts, in order
  * @property {string[]} adopted - accounts of sessions that came from another worker
  * @property {string[]} forgotten - accounts whose key no session needs any more
+ * @property {unknown[][]} heard - what other workers have told it
  * @property {(accountId: string) => ReturnType<ClusterWorker['acquire']>} acquire
  * @property {(accountId: string) => Promise<'here' | 'elsewhere'>} logIn
  */
@@ -41,13 +46,15 @@ async function startWorker(t, folder, slot) {
   const adopted = []
   /** @type {string[]} */
   const forgotten = []
+  /** @type {unknown[][]} */
+  const heard = []
   const worker = await ClusterWorker.join({
     runFolder: folder,
     slot,
     lingerMs: 0,
     port: {
       admits: () => true,
-      hasRoomFor: () => true,
+      hasRoomFor: (id) => id !== 'full',
       findAccount: async (id) => /** @type {any} */ ({ id }),
       acquire: async ({ account, masterKey }) => {
         masterKey.dispose()
@@ -62,8 +69,8 @@ async function startWorker(t, folder, slot) {
         socket.on('end', () => socket.end())
       }
     },
-    ring: () => {},
-    endSession: () => {},
+    ring: (id) => heard.push(['ring', id]),
+    endSession: (id, text) => heard.push(['end', id, text]),
     forget: (id) => forgotten.push(id),
     answers: {
       heard: () => true,
@@ -72,7 +79,7 @@ async function startWorker(t, folder, slot) {
         throw new TypeError('a fault of this worker')
       }
     },
-    notices: {},
+    notices: { news: (value) => heard.push(['news', value]) },
     logger: createLogger({ level: 'silent' })
   })
   t.after(() => worker.close())
@@ -91,7 +98,7 @@ async function startWorker(t, folder, slot) {
     await login.release()
     return 'relay' in login ? 'elsewhere' : 'here'
   }
-  return { worker, opened, adopted, forgotten, acquire, logIn }
+  return { worker, opened, adopted, forgotten, heard, acquire, logIn }
 }
 
 test('an account is opened where its first session comes in, and the later ones are taken over there', async (t) => {
@@ -134,6 +141,95 @@ test('the key of an account whose sessions are served elsewhere is forgotten onc
   assert.deepEqual(forgottenNow(), [], 'one has come in time')
   await third.release()
   assert.deepEqual(forgottenNow(), ['anna'])
+
+  const fourth = await other.acquire('anna')
+  assert.ok('relay' in fourth)
+  const server = createServer({ allowHalfOpen: true }).listen(join(folder, 'client'))
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const client = createConnection(join(folder, 'client'))
+  const [socket] = await once(server, 'connection')
+  const served = fourth.relay({ socket, rest: Buffer.alloc(0) })
+  await turn()
+  assert.deepEqual(forgottenNow(), [], 'the client is there')
+  client.resume().end()
+  await served
+  assert.deepEqual(forgottenNow(), ['anna'])
+})
+
+test('what the worker refuses that has the account open is refused, and opened nowhere else', async (t) => {
+  const folder = runFolder(t)
+  const [holder, other] = /** @type {[Served, Served]} */ (
+    await Promise.all([0, 1].map((slot) => startWorker(t, folder, slot)))
+  )
+  assert.equal(await holder.logIn('full'), 'here')
+  await assert.rejects(other.logIn('full'), { code: 'LIMIT' })
+  assert.deepEqual(other.opened, [])
+  t.mock.timers.tick(1)
+  assert.deepEqual(other.forgotten, ['full'])
+})
+
+for (const turns of [0, 2, 8])
+  test(`sessions that come just as the holder leaves meet in one other worker (${turns} turns before)`, async (t) => {
+    const folder = runFolder(t)
+    const [one, two, three] = /** @type {[Served, Served, Served]} */ (
+      await Promise.all([0, 1, 2].map((slot) => startWorker(t, folder, slot)))
+    )
+    const accounts = Array.from({ length: 12 }, (_, n) => `account-${n}`)
+    for (const id of accounts) await one.logIn(id)
+    const logins = accounts.flatMap((id) => [two.logIn(id), three.logIn(id)])
+    for (let n = 0; n < turns; n++) await turn()
+    await Promise.all([one.worker.leave(), ...logins])
+    for (const id of accounts) await two.logIn(id)
+    const places = [two, three].flatMap(({ opened }) => [...new Set(opened)])
+    assert.deepEqual(places.sort(), accounts.toSorted())
+  })
+
+test('a worker that joins is known to those that are there, and each hears what another tells', async (t) => {
+  const folder = runFolder(t)
+  const one = await startWorker(t, folder, 0)
+  assert.deepEqual([one.worker.slots, one.worker.hasOthers], [1, false])
+  const two = await startWorker(t, folder, 1)
+  for (const { worker } of [one, two])
+    assert.deepEqual([worker.slots, worker.hasOthers, await worker.countSilent()], [2, true, 0])
+
+  for (const ids of [
+    ['a', 'b', 'a'],
+    ['c', 'a']
+  ]) {
+    for (const id of ids) one.worker.ring(id)
+    await turn()
+    await one.worker.askAllWorkers('heard')
+    const rung = [...new Set(ids)].map((id) => ['ring', id])
+    assert.deepEqual([one.heard.splice(0), two.heard.splice(0)], [[], rung])
+  }
+  await one.logIn('anna')
+  const login = await two.acquire('anna')
+  assert.ok('end' in login)
+  login.end('bye')
+  two.worker.tellOthers('news', { n: 1 })
+  two.worker.tellOthers('of another release', null)
+  await two.worker.askAllWorkers('heard')
+  assert.deepEqual(one.heard, [
+    ['end', 's', 'bye'],
+    ['news', { n: 1 }]
+  ])
+  await login.release()
+
+  await two.worker.leave()
+  assert.deepEqual([one.worker.slots, one.worker.hasOthers], [1, false])
+})
+
+test('a worker that dies as it hands a session over takes nobody with it', async (t) => {
+  const folder = runFolder(t)
+  const one = await startWorker(t, folder, 0)
+  const [name = ''] = readdirSync(folder)
+  const dying = createConnection(join(folder, name))
+  writeFrame(dying, { op: 'session', accountId: 'full' })
+  dying.once('connect', () => setImmediate(() => dying.destroy()))
+  while (one.opened.length === 0) await turn()
+  for (let turns = 0; turns < 20; turns++) await turn()
+  assert.equal(await one.logIn('anna'), 'here')
 })
 
 test('whoever asks all workers is told of a fault of his own, while the others still think', async (t) => {
