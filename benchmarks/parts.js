@@ -69,6 +69,7 @@ export const PARTS = [
       'body',
       'partial',
       'search',
+      'small-mailbox',
       'sort',
       'append',
       'append-clients',

@@ -1,13 +1,7 @@
 /**
  * How long does it take to list every message by its ENVELOPE?
  */
-import { hasEnvelope } from './checks.js'
 import { listQuestion } from './list-question.js'
+import { LISTS } from './lists.js'
 
-export const question = listQuestion({
-  id: 'envelope',
-  title: 'FETCH 1:* (ENVELOPE)',
-  command: 'FETCH 1:* (ENVELOPE)',
-  hasSubject: true,
-  isRight: hasEnvelope
-})
+export const question = listQuestion('envelope', LISTS.envelope)

@@ -1,24 +1,17 @@
 /**
  * The questions that fetch something small of every message differ only in what they fetch.
  */
-import { countOf } from '../lib/imap-client.js'
-import { MailGenerator, plantedCount } from '../lib/mail.js'
 import { readIntoPageCache } from '../lib/page-cache.js'
-import { require } from '../lib/question.js'
-import { Random } from '../lib/random.js'
-import { requireRight, someOf } from './checks.js'
-import { imapContenders, openSession, repeat, requireFetches, serverOf } from './session.js'
+import { lister } from './lists.js'
+import { imapContenders, openSession, repeat, serverOf } from './session.js'
 
 /**
- * @param {object} facts
- * @param {string} facts.id
- * @param {string} facts.title
- * @param {string} facts.command
- * @param {boolean} facts.hasSubject - the answer has subjects in it, so that the planted ones can be counted
- * @param {(response: string, mail: import('../lib/mail.js').Mail) => boolean} facts.isRight - whether a message's line says what is in it
+ * @param {string} id
+ * @param {import('./lists.js').List} list
  * @returns {import('../lib/question.js').Question}
  */
-export function listQuestion({ id, title, command, hasSubject, isRight }) {
+export function listQuestion(id, list) {
+  const { title, command, hasSubject } = list
   return {
     id,
     title,
@@ -31,24 +24,11 @@ export function listQuestion({ id, title, command, hasSubject, isRight }) {
     ],
     contenders: imapContenders,
     async measure(run) {
-      const { messages, isQuick, seed } = run.options
-      const random = new Random(seed + run.round)
-      const generator = new MailGenerator(seed)
+      const fetchAll = lister(run.options, run.round)
       readIntoPageCache(serverOf(run).folder)
       const client = await openSession(run)
-      const fetchAll = async () => {
-        const { bytes, ms } = await client.run(command)
-        requireFetches(bytes, messages)
-        const some = someOf(random, messages)
-        requireRight(bytes, some, (number) => generator.mailOf(number - 1), isRight, title)
-        if (hasSubject) {
-          const found = countOf(bytes, 'raresubject')
-          require(found >= plantedCount('subject', messages), 'the planted subjects')
-        }
-        return ms
-      }
-      const first = await fetchAll()
-      const warm = await repeat(isQuick ? 2 : 5, fetchAll)
+      const first = await fetchAll(client, list)
+      const warm = await repeat(run.options.isQuick ? 2 : 5, () => fetchAll(client, list))
       client.close()
       return { samples: run.round === 0 ? { first: [first], warm } : { warm: [first, ...warm] } }
     }

@@ -110,21 +110,24 @@ export async function repeat(most, work) {
 }
 
 /**
- * Puts several queries to the large mailbox, each once to warm up and then again and again.
+ * Puts several queries to a mailbox, each some times to warm up and then again and again.
  *
  * @template {{ id: string }} Query
  * @param {Run} run
  * @param {readonly Query[]} queries
  * @param {(client: ImapClient, query: Query) => Promise<number>} ask - checks the answer, and gives its time, ms
+ * @param {{ user?: string, mailbox?: string, warmUp?: number, most?: number }} [options] - default: the large mailbox of u1,
+ *   warmed up once; `most`: samples
  * @returns {Promise<{ samples: Record<string, number[]> }>} by the ids of the queries
  */
-export async function timeQueries(run, queries, ask) {
-  const client = await openSession(run)
+export async function timeQueries(run, queries, ask, { warmUp = 1, most = 10, ...where } = {}) {
+  const client = await openSession(run, where)
   /** @type {Record<string, number[]>} */
   const samples = {}
   for (const query of queries) {
-    await ask(client, query)
-    samples[query.id] = await repeat(run.options.isQuick ? 2 : 10, () => ask(client, query))
+    const askOne = () => ask(client, query)
+    await repeat(run.options.isQuick ? 1 : warmUp, askOne)
+    samples[query.id] = await repeat(run.options.isQuick ? 2 : most, askOne)
     run.progress(Object.keys(samples).length, queries.length)
   }
   client.close()

@@ -43,29 +43,41 @@ const FILL_BATCH = 100
 export const BIG = 'big'
 
 /**
+ * Makes a mailbox and puts the generator's first messages into it, so that each UID is one more than a message's index.
+ *
+ * @param {ImapClient} client
+ * @param {string} mailbox
+ * @param {Pick<RunOptions, 'seed' | 'messages'>} options
+ * @param {(text: string) => void} [tell]
+ */
+export async function fill(client, mailbox, { seed, messages }, tell = () => {}) {
+  const generator = new MailGenerator(seed)
+  await client.run(`CREATE ${mailbox}`)
+  let start = performance.now()
+  for (let from = 0; from < messages; from += FILL_BATCH) {
+    const size = Math.min(FILL_BATCH, messages - from)
+    const mails = Array.from({ length: size }, (_, index) => generator.mailOf(from + index))
+    await client.run([`APPEND ${mailbox}`, ...mails.flatMap(appendArguments)])
+    if (performance.now() - start > 10_000) {
+      start = performance.now()
+      tell(`  ${from + size} of ${messages} messages`)
+    }
+  }
+  const { bytes } = await client.run(`STATUS ${mailbox} (MESSAGES)`)
+  requireEqual(/MESSAGES (\d+)/.exec(bytes.toString())?.[1], `${messages}`, 'messages filled in')
+}
+
+/**
  * @param {RunningServer} server
  * @param {RunOptions} options
  * @param {(text: string) => void} tell
  * @returns {Promise<ImapClient>} still logged in: without a session a mailbox is closed after a minute, and what is left to
  *   index waits for the next login, which would be measured beside it
  */
-async function fill({ ports }, { seed, messages }, tell) {
-  const generator = new MailGenerator(seed)
+async function fillBig({ ports }, options, tell) {
   const client = await ImapClient.connect({ host: '127.0.0.1', port: ports.imap })
   await client.login('u1', 'pass')
-  await client.run(`CREATE ${BIG}`)
-  let start = performance.now()
-  for (let from = 0; from < messages; from += FILL_BATCH) {
-    const size = Math.min(FILL_BATCH, messages - from)
-    const mails = Array.from({ length: size }, (_, index) => generator.mailOf(from + index))
-    await client.run([`APPEND ${BIG}`, ...mails.flatMap(appendArguments)])
-    if (performance.now() - start > 10_000) {
-      start = performance.now()
-      tell(`  ${from + size} of ${messages} messages`)
-    }
-  }
-  const { bytes } = await client.run(`STATUS ${BIG} (MESSAGES)`)
-  requireEqual(/MESSAGES (\d+)/.exec(bytes.toString())?.[1], `${messages}`, 'messages filled in')
+  await fill(client, BIG, options, tell)
   return client
 }
 
@@ -219,7 +231,7 @@ export async function setUpServers(options, scratch, tell, wanted = {}) {
       const server = await start()
       running.push(server)
       tell(`filling ${facts.label} with ${options.messages} messages`)
-      const client = await fill(server, options, tell)
+      const client = await fillBig(server, options, tell)
       const seconds = await untilQuiet(server.pid)
       client.close()
       environment[`${facts.label}, at work after the fill`] = `${seconds.toFixed(0)} s`
