@@ -8,12 +8,16 @@
 /** @typedef {Float64Array | Uint32Array} Keys - whole numbers below 2^52, by slot */
 
 /**
- * What a pass goes by: the digit at `unit` of `sign * key + base`, which is 0 or more.
+ * What a pass goes by: the digit at `unit` of `sign * key + base`, which is 0 or more, to the base of `radix`, a power of 2.
  *
- * @typedef {{ keys: Readonly<Keys>, sign: number, base: number, unit: number }} Pass
+ * @typedef {{ keys: Readonly<Keys>, sign: number, base: number, unit: number, radix: number }} Pass
  */
 
 const RADIX = 2048
+
+/** The counts of all digits would take longer than fewer slots than these; more passes are sooner done. */
+const FEW_SLOTS = RADIX
+const RADIX_OF_FEW = 256
 
 /** Slots between two looks at the clock: below a millisecond. */
 const STEP_SLOTS = 16_384
@@ -37,12 +41,13 @@ export async function sortByKey(slots, keys, isReverse, slicer) {
     }
   }
   const order = isReverse ? { sign: -1, base: highest } : { sign: 1, base: -lowest }
+  const radix = slots.length < FEW_SLOTS ? RADIX_OF_FEW : RADIX
   let from = slots
   /** @type {Uint32Array} */
   let to = new Uint32Array(slots.length)
-  for (let unit = 1; unit <= highest - lowest; unit *= RADIX) {
-    const pass = { keys, ...order, unit }
-    const counts = new Uint32Array(RADIX)
+  for (let unit = 1; unit <= highest - lowest; unit *= radix) {
+    const pass = { keys, ...order, unit, radix }
+    const counts = new Uint32Array(radix)
     for (let start = 0; start < from.length; start += STEP_SLOTS) {
       await slicer.breathe()
       countDigits(from.subarray(start, start + STEP_SLOTS), pass, counts)
@@ -62,11 +67,11 @@ export async function sortByKey(slots, keys, isReverse, slicer) {
  * @param {Pass} pass
  * @param {Uint32Array} counts - by digit; counted up
  */
-function countDigits(slots, { keys, sign, base, unit }, counts) {
+function countDigits(slots, { keys, sign, base, unit, radix }, counts) {
   for (let at = 0; at < slots.length; at++) {
     const key = /** @type {number} */ (keys[/** @type {number} */ (slots[at])])
     // Above 2^32, `&` takes the lowest 32 bits.
-    const digit = ((sign * key + base) / unit) & (RADIX - 1)
+    const digit = ((sign * key + base) / unit) & (radix - 1)
     counts[digit] = /** @type {number} */ (counts[digit]) + 1
   }
 }
@@ -77,11 +82,11 @@ function countDigits(slots, { keys, sign, base, unit }, counts) {
  * @param {Uint32Array} places - by digit, of the next slot that has it; moved on
  * @param {Uint32Array} target
  */
-function placeByDigit(slots, { keys, sign, base, unit }, places, target) {
+function placeByDigit(slots, { keys, sign, base, unit, radix }, places, target) {
   for (let at = 0; at < slots.length; at++) {
     const slot = /** @type {number} */ (slots[at])
     const key = /** @type {number} */ (keys[slot])
-    const digit = ((sign * key + base) / unit) & (RADIX - 1)
+    const digit = ((sign * key + base) / unit) & (radix - 1)
     const place = /** @type {number} */ (places[digit])
     target[place] = slot
     places[digit] = place + 1
@@ -95,9 +100,9 @@ function placeByDigit(slots, { keys, sign, base, unit }, places, target) {
 function startsOf(counts) {
   const starts = new Uint32Array(counts.length)
   let start = 0
-  for (const [digit, count] of counts.entries()) {
+  for (let digit = 0; digit < counts.length; digit++) {
     starts[digit] = start
-    start += count
+    start += /** @type {number} */ (counts[digit])
   }
   return starts
 }

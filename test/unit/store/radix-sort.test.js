@@ -14,6 +14,21 @@ const number = fc.oneof(
   fc.integer({ min: 0, max: 2 ** 52 - 1 })
 )
 
+for (const count of [2047, 2048, 40_000])
+  test(`${count} slots are put in the order of their keys, equal ones stay as they were`, async () => {
+    const keys = Float64Array.from(
+      { length: count },
+      (_, slot) => ((slot >> 1) * 0x9e3779b1) % 2 ** 42
+    )
+    const slots = Array.from(keys.keys())
+    for (const isReverse of [false, true]) {
+      const sorted = await sortByKey(Uint32Array.from(slots), keys, isReverse, new Slicer())
+      const sign = isReverse ? -1 : 1
+      const expected = slots.toSorted((a, b) => sign * compareValues(keys[a] ?? 0, keys[b] ?? 0))
+      assert.deepEqual([...sorted], expected)
+    }
+  })
+
 test('slots are put in the order of their keys, equal ones stay as they were', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(number), fc.boolean(), async (values, isReverse) => {
