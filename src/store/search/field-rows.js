@@ -16,35 +16,28 @@ const FIRST_ROWS = 512
  */
 
 /**
- * @param {Database} db
- * @param {string} term - askable
- * @param {string} column - of `search_header`
- * @param {number} maxRows - that are read
- * @returns {FieldRows}
- */
-export const rowsWithTerm = (db, term, column, maxRows) =>
-  (hasTrigram(term) ? rowsWithPhrase : rowsWithTrigram)(db, term, column, maxRows)
-
-/**
  * FTS5 answers in one go, and goes through every content that has the term's trigrams in any of the fields: a hundred thousand
- * for a term that most messages have in From, and some in Cc. How long that takes is estimated from the first rows.
+ * for a term that most messages have in From, and some in Cc. How long that takes is estimated from the first rows; most terms
+ * have no more.
  *
  * @param {Database} db
  * @param {string} term - askable
  * @param {string} column - of `search_header`
- * @param {{ maxRows: number, maxMs: number }} limits
- * @returns {boolean} whether all rows are likely to be more, or to take longer
+ * @param {{ maxRows: number, maxMs: number }} limits - of what is read
+ * @returns {FieldRows | null} null where all rows are likely to be more, or to take longer
  */
-export function isLongAnswer(db, term, column, { maxRows, maxMs }) {
-  if (!hasTrigram(term) || maxMs === Infinity) return false
+export function rowsWithTerm(db, term, column, { maxRows, maxMs }) {
+  if (!hasTrigram(term)) return rowsWithTrigram(db, term, column, maxRows)
+  if (maxMs === Infinity) return rowsWithPhrase(db, term, column, maxRows)
   const startedMs = performance.now()
-  const { rows } = rowsWithPhrase(db, term, column, FIRST_ROWS)
-  const lastRow = rows.at(-1) ?? 0
-  if (rows.length < FIRST_ROWS) return false
+  const first = rowsWithPhrase(db, term, column, FIRST_ROWS)
+  const lastRow = first.rows.at(-1) ?? 0
+  if (first.rows.length < FIRST_ROWS) return first
   const lookedAtMs = performance.now() - startedMs
   const top = /** @type {number} */ (prepared(db, 'SELECT max(id) FROM contents', 'value').get())
   const share = top / lastRow
-  return rows.length * share >= maxRows || lookedAtMs * share >= maxMs
+  const isLong = first.rows.length * share >= maxRows || lookedAtMs * share >= maxMs
+  return isLong ? null : rowsWithPhrase(db, term, column, maxRows)
 }
 
 /**

@@ -6,7 +6,7 @@
  * code has made is not asked at all.
  */
 import { isMailError } from '../../errors.js'
-import { isLongAnswer, rowsWithTerm } from './field-rows.js'
+import { rowsWithTerm } from './field-rows.js'
 import { foldCase } from './fold.js'
 import { IdSet, intersect, NO_IDS, unite } from './id-list.js'
 import { readIndexEpoch, readIndexState } from './index-rows.js'
@@ -316,9 +316,7 @@ async function askLeaf(database, { key }, { maxRows, maxMs = Infinity }, index) 
   const column = columnOf({ key })
   if (column !== undefined) {
     const found = await database.readSettled((db) =>
-      isLongAnswer(db, term, column, { maxRows, maxMs })
-        ? null
-        : rowsWithTerm(db, term, column, maxRows)
+      rowsWithTerm(db, term, column, { maxRows, maxMs })
     )
     if (found === null || found.rows.length >= maxRows) return null
     const { rows, isExact } = found
