@@ -45,6 +45,10 @@ import { readSnapshot } from './snapshot-store.js'
  * @typedef {object} HostRestoreSummary
  * @property {number} accounts - restored
  * @property {{ address: string, code: string }[]} missing - in the directory, and not in the backup or damaged there
+ *
+ * @typedef {object} Mark - what lies in the data folder until all is in its place
+ * @property {string} generation
+ * @property {HostRestoreSummary['missing']} [missing] - once it is known
  */
 
 const DIRECTORY = 'directory.db'
@@ -103,11 +107,11 @@ class HostRestore {
   async #place({ directory, pepper, marker }) {
     const { generation, recoveryKey, config } = this.options
     const { pepperFile } = config.auth
-    const { state, unfinished } = await this.#look()
+    const { mark, isPlaced, unfinished } = await this.#look()
     // An earlier run has done everything but the removal of the mark.
-    if (state === 'placed') return await this.#finish()
+    if (mark && isPlaced) return await this.#finish(mark)
     for (const name of unfinished) await rm(join(this.data, name))
-    await writeFileDurably(join(this.data, MARK), JSON.stringify({ generation: generation.name }))
+    await this.#writeMark({ generation: generation.name })
     const staged = join(this.data, STAGED_DIRECTORY)
     await removeDatabase(staged)
     await writeFileDurably(staged, directory)
@@ -118,35 +122,46 @@ class HostRestore {
     // The backups stay the other host's, which may still be in use, until somebody says otherwise.
     const hostId = randomBytes(16).toString('hex')
     await writeHostState(this.data, { repositoryId: marker.repositoryId, recipient, hostId })
+    // Nothing in the directory says what was left out of it, and a run that goes on must.
+    await this.#writeMark({ generation: generation.name, missing: summary.missing })
     await rename(staged, join(this.data, DIRECTORY))
     await syncFolder(this.data)
-    await this.#finish()
+    await rm(join(this.data, MARK))
     return summary
   }
 
-  /** @returns {Promise<HostRestoreSummary>} of what stands in the directory */
-  async #finish() {
-    await rm(join(this.data, MARK))
+  /** @param {Mark} mark */
+  async #writeMark(mark) {
+    await writeFileDurably(join(this.data, MARK), JSON.stringify(mark))
+  }
+
+  /**
+   * @param {Mark} mark
+   * @returns {Promise<HostRestoreSummary>} of what stands in the directory
+   */
+  async #finish({ missing = [] }) {
     const { config, clock, logger } = this.options
     const path = join(this.data, DIRECTORY)
     const directory = openDirectory({ path, clock, logger, audit: auditLimitsOf(config) })
     try {
       const { accounts } = await directory.totals()
-      return { accounts, missing: [] }
+      await rm(join(this.data, MARK))
+      return { accounts, missing }
     } finally {
       await directory.close()
     }
   }
 
   /**
-   * @returns {Promise<{ state: 'empty' | 'placed', unfinished: string[] }>} `placed`: an earlier run was killed when all was in
-   *   its place; `unfinished`: files that it was writing
+   * @returns {Promise<{ mark: Mark | null, isPlaced: boolean, unfinished: string[] }>} `mark`: of an earlier run that was killed;
+   *   `isPlaced`: when all was in its place; `unfinished`: files that it was writing
    * @throws {MailError} RESTORE_REFUSED: never over live data
    */
   async #look() {
     await makeFolderDurably(this.data)
     const names = await readdir(this.data)
     const { generation } = this.options
+    /** @type {Mark | null} */
     const mark = names.includes(MARK)
       ? JSON.parse(await readFile(join(this.data, MARK), 'utf8'))
       : null
@@ -154,7 +169,7 @@ class HostRestore {
       throw new MailError('RESTORE_REFUSED', {
         detail: `a restore of ${mark.generation} was begun there: finish it, or empty the folder`
       })
-    if (mark && names.includes(DIRECTORY)) return { state: 'placed', unfinished: [] }
+    if (mark && names.includes(DIRECTORY)) return { mark, isPlaced: true, unfinished: [] }
     // A run that was killed while it wrote one of its files has left that under another name.
     const unfinished = names.filter((name) => OWN.has(unfinishedFile(name) ?? ''))
     const isOurs = (/** @type {string} */ name) =>
@@ -163,7 +178,7 @@ class HostRestore {
       FOREIGN.test(name) || unfinished.includes(name) || isOurs(name)
     if (!names.every(mayStay))
       throw new MailError('RESTORE_REFUSED', { detail: `${this.data} is not empty` })
-    return { state: 'empty', unfinished }
+    return { mark, isPlaced: false, unfinished }
   }
 
   /**

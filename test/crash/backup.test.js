@@ -16,6 +16,7 @@ import {
   scratchFolder,
   startServerProcess
 } from '../helpers/process.js'
+import { missing } from '../helpers/programs.js'
 import { WireClient } from '../helpers/wire-client.js'
 
 const TORTURE = process.env['LETTERLOCK_TEST_TORTURE'] !== undefined
@@ -236,3 +237,40 @@ test(`a restore of a host that is killed, ${HOST_ROUNDS} times, goes on where it
     assert.equal(isThere('restoring.json'), false)
   }
 })
+
+test(
+  'a restore of a host that is killed as its directory takes its place says what was left out when it is repeated',
+  { skip: missing('strace') },
+  async (t) => {
+    const root = scratchFolder(t, 'backup-crash')
+    const data = join(root, 'data')
+    const folder = join(root, 'new')
+    const environment = { LETTERLOCK_BACKUP_FOLDER: join(root, 'target') }
+    await createAccounts(data, [USER])
+    const [lost = ''] = readdirSync(join(data, 'mail', 'example.org'))
+    await createAccounts(data, ['other@example.org'])
+    rmSync(join(data, 'mail', 'example.org', lost, 'mail.db'))
+    const backup = (
+      /** @type {string[]} */ args,
+      input = '',
+      wrapper = /** @type {string[]} */ ([])
+    ) => letterlock(['backup', ...args], { input, environment, wrapper })
+    const [recoveryKey] = /AGE\S+/.exec((await backup(['init', '--data', data])).stdout) ?? []
+    assert.notEqual((await backup(['run', '--data', data])).code, 0)
+    const restore = (/** @type {string[]} */ ...wrapper) =>
+      backup(
+        ['restore', '--host', '--password-stdin', '--data', folder],
+        `${recoveryKey}\n`,
+        wrapper
+      )
+    const staged = join(folder, 'restoring-directory.db')
+    const inject = ['-e', 'trace=rename', '-e', 'inject=rename:signal=SIGALRM']
+    const died = await restore('strace', '-f', '-qq', '-o', '/dev/null', '-P', staged, ...inject)
+    assert.notEqual(died.code, 0)
+    assert.deepEqual([existsSync(join(folder, 'directory.db')), died.stdout], [true, ''])
+    const { code, stdout, stderr } = await restore()
+    assert.equal(code, 1)
+    assert.match(stderr, /^not restored: user@example\.org \(BACKUP_MISSING\)$/m)
+    assert.match(stdout, /^1 accounts restored from \S+, 1 missing$/m)
+  }
+)
