@@ -6,6 +6,7 @@
  * In each column 0 stands for a message of which nothing is known: it has come since, was not asked for, or has gone.
  */
 import { grown } from '../../support/grown.js'
+import { filterInSlices } from '../../support/slicer.js'
 import { insertRanks } from './insert-ranks.js'
 import { readNumbers } from './read-values.js'
 import { collectTexts } from './text-ranks.js'
@@ -34,7 +35,7 @@ const SHIFT = 2 ** 43
  */
 export async function numberColumn(source, key, slots, slicer) {
   const { view } = source
-  const missing = without(view.sortColumns.get(key), slots)
+  const missing = await without(view.sortColumns.get(key), slots, slicer)
   const keep = (/** @type {number} */ slot, /** @type {number} */ value) =>
     keepNumber(view, key, slot, value)
   await readNumbers(source, key, missing, keep, slicer)
@@ -79,7 +80,7 @@ export async function rankColumn(source, key, slots, slicer, collected = null) {
   const { view } = source
   // `kept` stays as it is, because others may be sorting by it: the new ranks take its place.
   const kept = /** @type {Ranks | undefined} */ (view.sortColumns.get(key))
-  const missing = without(kept, slots)
+  const missing = await without(kept, slots, slicer)
   if (kept && missing.length === 0) return kept
   const inserted = kept ? await insertRanks(source, key, { kept, missing }, slicer) : null
   const texts = async () => collected ?? (await collectTexts(source, key, slots, slicer))
@@ -93,10 +94,11 @@ export async function rankColumn(source, key, slots, slicer, collected = null) {
 /**
  * @param {SortColumn | Readonly<Uint8Array> | undefined} column
  * @param {readonly number[]} slots
- * @returns {readonly number[]} those of which it says nothing
+ * @param {Slicer} slicer
+ * @returns {Promise<readonly number[]>} those of which it says nothing
  */
-function without(column, slots) {
-  return column === undefined ? slots : slots.filter((slot) => !column[slot])
+async function without(column, slots, slicer) {
+  return column === undefined ? slots : await filterInSlices(slots, (slot) => !column[slot], slicer)
 }
 
 /**

@@ -12,6 +12,9 @@ import { numberColumn, rankColumn, slotsIn } from './sort-columns.js'
 /** @import { SortKey } from './read-values.js' */
 /** @import { SortColumn } from './sort-columns.js' */
 
+/** Slots between two looks at the clock: below a millisecond. */
+const STEP_SLOTS = 16_384
+
 /** @typedef {{ key: SortKey, isReverse: boolean }} SortCriterion */
 
 /**
@@ -49,5 +52,11 @@ export async function sortMessages({ store, view, slots, criteria, signal }) {
   // What counts least goes first: whatever is equal then keeps its order.
   for (const { column, isReverse } of orders.toReversed())
     sorted = await sortByKey(sorted, column, isReverse, slicer)
-  return [...sorted]
+  /** @type {number[]} */
+  const ordered = []
+  for (const slot of sorted) {
+    if (ordered.length % STEP_SLOTS === 0) await slicer.breathe()
+    ordered.push(slot)
+  }
+  return ordered
 }

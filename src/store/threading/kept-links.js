@@ -7,6 +7,7 @@
  */
 import { countBelow } from '../../support/count-below.js'
 import { grown } from '../../support/grown.js'
+import { filterInSlices } from '../../support/slicer.js'
 
 /**
  * @typedef {object} NumberedLinks - of a message
@@ -16,6 +17,7 @@ import { grown } from '../../support/grown.js'
  */
 
 /** @typedef {import('../mailbox-view.js').MailboxView} MailboxView */
+/** @typedef {import('../../support/slicer.js').Slicer} Slicer */
 
 /** At most so many references for each message are kept, on average; those of mailing lists with more are read each time. */
 const REFERENCES_A_MESSAGE = 8
@@ -123,15 +125,17 @@ export class KeptLinks {
   /**
    * @param {MailboxView} view
    * @param {readonly number[]} slots - ascending
-   * @returns {number[]} those of whose messages nothing is known here
+   * @param {Slicer} slicer
+   * @returns {Promise<number[]>} those of whose messages nothing is known here
    */
-  missing({ uids }, slots) {
+  async missing({ uids }, slots, slicer) {
     let at = 0
-    return slots.filter((slot) => {
+    const isMissing = (/** @type {number} */ slot) => {
       const uid = /** @type {number} */ (uids[slot])
       while (at < this.count && this.#uids.at(at) < uid) at++
       return at === this.count || this.#uids.at(at) !== uid
-    })
+    }
+    return await filterInSlices(slots, isMissing, slicer)
   }
 
   /**

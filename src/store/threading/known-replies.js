@@ -5,6 +5,7 @@
 import { isReplyOrForward } from '../../mime/base-subject.js'
 import { envelopeSubject } from '../../mime/envelope-reader.js'
 import { grown } from '../../support/grown.js'
+import { filterInSlices } from '../../support/slicer.js'
 import { readEnvelopes } from '../sort/read-envelopes.js'
 
 /** @import { MailboxView } from '../mailbox-view.js' */
@@ -23,7 +24,7 @@ const REPLY = 2
  */
 export async function knownReplies(source, slots, slicer) {
   const { view } = source
-  const missing = slots.filter((slot) => !repliesOf(view)[slot])
+  const missing = await filterInSlices(slots, (slot) => !repliesOf(view)[slot], slicer)
   const keep = (/** @type {number} */ slot, /** @type {Buffer} */ envelope) => {
     // The array is looked up each time: it is replaced when the view grows.
     repliesOf(view)[slot] = isReplyOrForward(envelopeSubject(envelope)) ? REPLY : OTHER

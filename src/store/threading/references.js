@@ -4,6 +4,7 @@
  *
  * Links go upwards only until step 3, so that one is made or broken in no time; lists of children are made from them.
  */
+import { filterInSlices } from '../../support/slicer.js'
 import { sortByKey } from '../sort/radix-sort.js'
 import { sortInSlices } from '../sort/sliced-sort.js'
 import { numberColumn, rankColumn } from '../sort/sort-columns.js'
@@ -207,9 +208,11 @@ async function pruneDummies(messages, slicer) {
       if (parent.isDummy && parent.children.length === 1) heads.push(parent)
     }
   }
-  return heads.map((head) =>
-    head.isDummy && head.children.length === 1 ? (head.children[0] ?? head) : head
-  )
+  for (const [nth, head] of heads.entries()) {
+    if (nth % STEP_ITEMS === 0) await slicer.breathe()
+    if (head.isDummy && head.children.length === 1) heads[nth] = head.children[0] ?? head
+  }
+  return heads
 }
 
 /**
@@ -250,7 +253,8 @@ async function sortHeads(heads, count, slicer) {
     if (head.isDummy) head.children = await sortSiblings(head.children, slicer)
     byPlace[leaderOf(head).place] = head
   }
-  return byPlace.filter((head) => head !== undefined)
+  const isThere = (/** @type {Container | undefined} */ head) => head !== undefined
+  return /** @type {Container[]} */ (await filterInSlices(byPlace, isThere, slicer))
 }
 
 /**
@@ -303,7 +307,15 @@ async function markReplies(source, heads, slicer) {
     if (!head.isDummy && (counts.get(head.subject) ?? 0) > 1) asked.push(head)
   }
   const wanted = await sortInSlices(asked, (left, right) => left.slot - right.slot, slicer)
-  const slots = wanted.map(({ slot }) => slot)
+  /** @type {number[]} */
+  const slots = []
+  for (const { slot } of wanted) {
+    if (slots.length % STEP_ITEMS === 0) await slicer.breathe()
+    slots.push(slot)
+  }
   const isReply = await knownReplies(source, slots, slicer)
-  for (const head of wanted) head.isReply = isReply(head.slot)
+  for (const [nth, head] of wanted.entries()) {
+    if (nth % STEP_ITEMS === 0) await slicer.breathe()
+    head.isReply = isReply(head.slot)
+  }
 }

@@ -2,6 +2,7 @@
  * Step 5 of THREAD=REFERENCES, RFC 5256 §3: threads with one base subject become one.
  */
 
+import { filterInSlices } from '../../support/slicer.js'
 import { EMPTY_RANK } from '../sort/text-ranks.js'
 
 /** @import { ThreadContainer } from './references.js' */
@@ -39,7 +40,7 @@ export async function gatherBySubject(heads, newDummy, slicer) {
       table.set(subject, dummy)
     }
   }
-  return heads.filter((head) => !below.has(head)).concat(dummies)
+  return (await filterInSlices(heads, (head) => !below.has(head), slicer)).concat(dummies)
 }
 
 /**
