@@ -14,6 +14,7 @@ import {
   imapContext,
   openSession,
   remake,
+  requireFetches,
   serverOf,
   timeQueries
 } from './session.js'
@@ -82,6 +83,7 @@ const WORK = [
       const last = new MailGenerator(seed).mailOf(BODIES - 1)
       return async (client) => {
         const { bytes, ms } = await client.run(`FETCH 1:${BODIES} (BODY.PEEK[])`)
+        requireFetches(bytes, BODIES)
         const at = bytes.lastIndexOf(`* ${BODIES} FETCH (`)
         requireBody(bytes.subarray(at), last, `message ${BODIES}`)
         return ms

@@ -15,6 +15,7 @@ import { question as flagScan } from '../../benchmarks/imap/flag-scan.bench.js'
 import { question as headerList } from '../../benchmarks/imap/header-list.bench.js'
 import { question as search } from '../../benchmarks/imap/search.bench.js'
 import { BIG } from '../../benchmarks/imap/set-up.js'
+import { question as smallMailbox } from '../../benchmarks/imap/small-mailbox.bench.js'
 import { question as sort } from '../../benchmarks/imap/sort.bench.js'
 import { question as store } from '../../benchmarks/imap/store.bench.js'
 import { ImapClient, appendArguments } from '../../benchmarks/lib/imap-client.js'
@@ -100,6 +101,22 @@ const LIES = [
     says: (text) =>
       text.replace(/\* THREAD ([^\r]*)/, (_, threads) => `* THREAD ${eachAlone(threads)}`),
     error: /the order of THREAD REFERENCES/
+  },
+  {
+    question: smallMailbox,
+    what: 'another text in a body',
+    says: (text, command) =>
+      command.includes('(BODY.PEEK[])') ? text.replaceAll('Hello', 'Hallo') : text,
+    error: /message 50, byte for byte/
+  },
+  {
+    question: smallMailbox,
+    what: 'all hits but the message that has just come',
+    says: (text, command) =>
+      command.includes('SEARCH TEXT')
+        ? text.replace(/(\* SEARCH \d+(?: \d+)*) (?:10[1-9]|100[1-9])\r/, '$1\r')
+        : text,
+    error: /number of hits, the new message among them/
   }
 ]
 
@@ -152,18 +169,19 @@ test('a wrong answer fails a benchmark, also where as many lines and hits come',
   const mails = Array.from({ length: MESSAGES }, (_, index) => generator.mailOf(index))
   await client.run([`APPEND ${BIG}`, ...mails.flatMap(appendArguments)])
   client.close()
+  const runThrough = (/** @type {number} */ imap) =>
+    /** @type {any} */ ({
+      contender: { id: 'letterlock' },
+      options: { isQuick: true, messages: MESSAGES, users: 1, seed: SEED, rounds: 1 },
+      ...{ folder, round: 0, prepared: {}, progress: () => {} },
+      context: { servers: [{ id: 'letterlock', ports: { imap }, folder: data }], users: 1 }
+    })
+  await smallMailbox.prepare?.(runThrough(ports.imap))
 
   for (const { question, what, says = same, asks = same, error } of LIES) {
     await t.test(`${question.id}: ${what}`, async (t) => {
       const answered = async (/** @type {{ says: Change, asks: Change }} */ changes) => {
-        const imap = await changedLine(t, ports.imap, changes)
-        const run = /** @type {any} */ ({
-          contender: { id: 'letterlock' },
-          options: { isQuick: true, messages: MESSAGES, users: 1, seed: SEED, rounds: 1 },
-          ...{ folder, round: 0, prepared: {}, progress: () => {} },
-          context: { servers: [{ id: 'letterlock', ports: { imap }, folder: data }], users: 1 }
-        })
-        return await question.measure(run)
+        return await question.measure(runThrough(await changedLine(t, ports.imap, changes)))
       }
       await answered({ says: same, asks: same })
       await assert.rejects(() => answered({ says, asks }), error)
