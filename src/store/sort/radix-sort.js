@@ -15,8 +15,7 @@
 
 const RADIX = 2048
 
-/** The counts of all digits would take longer than fewer slots than these; more passes are sooner done. */
-const FEW_SLOTS = RADIX
+/** To go through the counts of 2,048 digits takes longer than through fewer slots than these: more passes are sooner done. */
 const RADIX_OF_FEW = 256
 
 /** Slots between two looks at the clock: below a millisecond. */
@@ -41,7 +40,7 @@ export async function sortByKey(slots, keys, isReverse, slicer) {
     }
   }
   const order = isReverse ? { sign: -1, base: highest } : { sign: 1, base: -lowest }
-  const radix = slots.length < FEW_SLOTS ? RADIX_OF_FEW : RADIX
+  const radix = slots.length < RADIX ? RADIX_OF_FEW : RADIX
   let from = slots
   /** @type {Uint32Array} */
   let to = new Uint32Array(slots.length)

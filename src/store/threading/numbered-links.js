@@ -105,9 +105,10 @@ async function completeKept(source, slots, slicer) {
   const kept = view.threadLinks
   // Most messages of `kept` have gone, or are not asked for.
   if (kept === null || kept.count > 2 * slots.length + PAGE_MESSAGES) return null
+  // Before the first wait, in which another request may add some.
+  const { lastUid } = kept
   const missing = await kept.missing(view, slots, slicer)
   if (missing.length === 0) return kept
-  const { lastUid } = kept
   if (missing.length > MAX_ADDED || (view.uids[missing[0] ?? 0] ?? 0) <= lastUid) return null
   const added = await readAll(source, missing, slicer)
   const ids = new Set(added.flatMap((each) => [each.messageId ?? [], ...referencesOf(each)].flat()))
