@@ -5,16 +5,10 @@
  * New messages come behind the others. To find the number of an identifier that they name, there is a hash for each number,
  * and the UID of a message that names its identifier, to be read there. UIDs stand for messages because slots may be dropped.
  */
-import { countBelow } from '../../support/count-below.js'
-import { grown } from '../../support/grown.js'
+import { countBelowFrom } from '../../support/count-below.js'
 import { filterInSlices } from '../../support/slicer.js'
-
-/**
- * @typedef {object} NumberedLinks - of a message
- * @property {number} slot
- * @property {number} own - number of its Message-ID; 0 where it has none
- * @property {ArrayLike<number>} references - numbers, oldest first
- */
+import { Uint32List } from '../../support/uint32-list.js'
+import { LinkList } from './link-list.js'
 
 /** @typedef {import('../mailbox-view.js').MailboxView} MailboxView */
 /** @typedef {import('../../support/slicer.js').Slicer} Slicer */
@@ -28,59 +22,32 @@ const SPARE_REFERENCES = 4096
 /** Identifiers of one hash that are told apart: by chance there are two among 100,000. */
 const MAX_ALIKE = 8
 
-/** @type {ArrayLike<number>} */
-const NO_REFERENCES = []
-
-/** Whole numbers below 2^32, one added after the other. */
-class NumberList {
-  values = new Uint32Array(1024)
-  length = 0
-
-  /** @param {number} value */
-  push(value) {
-    if (this.length === this.values.length)
-      this.values = grown(this.values, new Uint32Array(2 * this.length))
-    this.values[this.length++] = value
-  }
-
-  /**
-   * @param {number} index
-   * @returns {number}
-   */
-  at(index) {
-    return /** @type {number} */ (this.values[index])
-  }
-}
-
 /** Of the messages of one view. */
 export class KeptLinks {
-  #uids = new NumberList()
-  #own = new NumberList()
-  /** Where the references of each message end. */
-  #ends = new NumberList()
-  #references = new NumberList()
-  #hashes = new NumberList()
-  #namedBy = new NumberList()
+  /** By UID. */
+  #links = new LinkList()
+  #hashes = new Uint32List()
+  #namedBy = new Uint32List()
+  #isTooMuch = false
 
   /** @returns {number} memory */
   get bytes() {
-    const lists = [this.#uids, this.#own, this.#ends, this.#references, this.#hashes, this.#namedBy]
-    return lists.reduce((sum, { values }) => sum + values.byteLength, 0)
+    return this.#links.bytes + this.#hashes.values.byteLength + this.#namedBy.values.byteLength
   }
 
   /** @returns {number} messages, also those that have gone since */
   get count() {
-    return this.#uids.length
+    return this.#links.count
   }
 
   /** @returns {number} 0 if there is none */
   get lastUid() {
-    return this.count === 0 ? 0 : this.#uids.at(this.count - 1)
+    return this.count === 0 ? 0 : this.#links.keyOf(this.count - 1)
   }
 
-  /** @returns {boolean} whether there are more references than should be kept: then they are not complete */
+  /** @returns {boolean} whether there were more references than should be kept: then they are not complete */
   get isTooMuch() {
-    return this.#references.length > SPARE_REFERENCES + REFERENCES_A_MESSAGE * this.count
+    return this.#isTooMuch
   }
 
   /**
@@ -100,10 +67,9 @@ export class KeptLinks {
    * @param {readonly number[]} references
    */
   add(uid, own, references) {
-    this.#uids.push(uid)
-    this.#own.push(own)
-    if (!this.isTooMuch) for (const each of references) this.#references.push(each)
-    this.#ends.push(this.#references.length)
+    this.#links.add(uid, own, this.#isTooMuch ? [] : references)
+    const maxReferences = SPARE_REFERENCES + REFERENCES_A_MESSAGE * this.count
+    if (this.#links.referenceCount > maxReferences) this.#isTooMuch = true
   }
 
   /**
@@ -113,7 +79,7 @@ export class KeptLinks {
    */
   numbersLike(id) {
     const hash = hashOf(id)
-    const hashes = this.#hashes.values.subarray(0, this.#hashes.length)
+    const hashes = this.#hashes.toArray()
     const found = []
     for (let at = hashes.indexOf(hash); at >= 0; at = hashes.indexOf(hash, at + 1)) {
       if (found.length === MAX_ALIKE) return null
@@ -129,30 +95,36 @@ export class KeptLinks {
    * @returns {Promise<number[]>} those of whose messages nothing is known here
    */
   async missing({ uids }, slots, slicer) {
+    const { keys } = this.#links
     let at = 0
     const isMissing = (/** @type {number} */ slot) => {
       const uid = /** @type {number} */ (uids[slot])
-      while (at < this.count && this.#uids.at(at) < uid) at++
-      return at === this.count || this.#uids.at(at) !== uid
+      at = countBelowFrom(keys, uid, at, keys.length)
+      return keys[at] !== uid
     }
     return await filterInSlices(slots, isMissing, slicer)
   }
 
   /**
    * @param {MailboxView} view
-   * @param {readonly number[]} slots
-   * @returns {NumberedLinks[]} in their order; without those of which nothing is known here, because they have gone meanwhile
+   * @param {readonly number[]} slots - ascending
+   * @param {number} pageSize - slots a page, above 0
+   * @returns {Generator<LinkList, void, void>} pages by slot, each good until the next one is asked for; without those of which
+   *   nothing is known here, because they have gone meanwhile
    */
-  linksOf({ uids }, slots) {
-    return slots.flatMap((slot) => {
+  *linksOf({ uids }, slots, pageSize) {
+    const page = new LinkList()
+    const { keys } = this.#links
+    let at = 0
+    for (let nth = 0; nth < slots.length; nth++) {
+      const slot = /** @type {number} */ (slots[nth])
       const uid = /** @type {number} */ (uids[slot])
-      const at = countBelow(this.#uids.values, uid, this.count)
-      if (at === this.count || this.#uids.at(at) !== uid) return []
-      const start = at === 0 ? 0 : this.#ends.at(at - 1)
-      const end = this.#ends.at(at)
-      const references = end > start ? this.#references.values.subarray(start, end) : NO_REFERENCES
-      return [{ slot, own: this.#own.at(at), references }]
-    })
+      at = countBelowFrom(keys, uid, at, keys.length)
+      if (keys[at] === uid) page.copy(slot, this.#links, at)
+      if (page.count < pageSize && nth < slots.length - 1) continue
+      yield page
+      page.clear()
+    }
   }
 }
 

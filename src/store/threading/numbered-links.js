@@ -4,11 +4,11 @@
 import { rankColumn, keepNumber } from '../sort/sort-columns.js'
 import { TextCollector } from '../sort/text-ranks.js'
 import { KeptLinks } from './kept-links.js'
+import { LinkList } from './link-list.js'
 import { readLinks } from './read-links.js'
 
 /** @import { MessageSource } from '../sort/read-pages.js' */
 /** @import { Slicer } from '../../support/slicer.js' */
-/** @import { NumberedLinks } from './kept-links.js' */
 /** @import { Links } from './read-links.js' */
 
 /**
@@ -27,24 +27,20 @@ const PAGE_MESSAGES = 1024
  * @param {MessageSource} source
  * @param {readonly number[]} slots - ascending
  * @param {Slicer} slicer
- * @returns {AsyncGenerator<NumberedLinks[], void, void>} pages in the order of the slots; messages that have gone meanwhile are
- *   left out
+ * @returns {AsyncGenerator<LinkList, void, void>} pages by slot in the order of the slots, each good until the next one is asked
+ *   for; messages that have gone meanwhile are left out
  */
 export async function* numberedLinks(source, slots, slicer) {
   const kept = await completeKept(source, slots, slicer)
-  if (kept === null) {
-    yield* makeLinks(source, slots, slicer)
-    return
-  }
-  for (let start = 0; start < slots.length; start += PAGE_MESSAGES)
-    yield kept.linksOf(source.view, slots.slice(start, start + PAGE_MESSAGES))
+  if (kept === null) yield* makeLinks(source, slots, slicer)
+  else yield* kept.linksOf(source.view, slots, PAGE_MESSAGES)
 }
 
 /**
  * @param {MessageSource} source
  * @param {readonly number[]} slots
  * @param {Slicer} slicer
- * @returns {AsyncGenerator<NumberedLinks[], void, void>}
+ * @returns {AsyncGenerator<LinkList, void, void>}
  */
 async function* makeLinks(source, slots, slicer) {
   const { view } = source
@@ -61,9 +57,9 @@ async function* makeLinks(source, slots, slicer) {
   const isKept = slots.length * 2 >= view.aliveCount
   const needsSubjects = isKept && !view.sortColumns.has('SUBJECT')
   const subjects = needsSubjects ? new TextCollector('SUBJECT', view) : null
+  const links = new LinkList()
   for await (const page of readLinks(source, slots, slicer)) {
-    /** @type {NumberedLinks[]} */
-    const links = []
+    links.clear()
     for (const message of page) {
       if (slicer.isSpent) await slicer.breathe()
       const { slot, messageId, sentAt, baseSubject } = message
@@ -73,7 +69,7 @@ async function* makeLinks(source, slots, slicer) {
         .map((id) => numbers.get(id) ?? (numbers.size < room ? addId(id, uid) : 0))
         .filter((number) => number > 0)
       made.add(uid, own, references)
-      links.push({ slot, own, references })
+      links.add(slot, own, references)
       keepNumber(view, 'DATE', slot, sentAt)
       subjects?.add(slot, baseSubject)
     }

@@ -7,11 +7,12 @@ import { threadBySubject } from './ordered-subject.js'
 
 /** @import { AccountStore } from '../account-store.js' */
 /** @import { MailboxView } from '../mailbox-view.js' */
+/** @import { Containers } from './containers.js' */
 
 /**
- * @typedef {object} ThreadNode
- * @property {number} slot - of the message; -1 for one that is not there, which only the head of a thread can be
- * @property {ThreadNode[]} children - in order
+ * @typedef {object} Threads
+ * @property {Uint32Array} heads - of the threads, in order; only these may be of messages that are not there
+ * @property {Containers} containers - with the children of each, in order
  */
 
 /**
@@ -21,7 +22,7 @@ import { threadBySubject } from './ordered-subject.js'
  * @param {readonly number[]} request.slots - of the messages, ascending
  * @param {'REFERENCES' | 'ORDEREDSUBJECT'} request.algorithm
  * @param {AbortSignal} [request.signal] - ends the work early
- * @returns {Promise<ThreadNode[]>} the threads, in order; messages that have gone meanwhile are left out
+ * @returns {Promise<Threads>} messages that have gone meanwhile are left out
  * @throws {import('../../errors.js').MailError} what the store throws
  * @throws the signal's reason when it was aborted
  */

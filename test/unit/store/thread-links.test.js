@@ -11,7 +11,6 @@ import { appendAll } from '../../helpers/temporary-store.js'
 
 /** @typedef {import('../../../src/store/account-store.js').AccountStore} AccountStore */
 /** @typedef {import('../../../src/store/mailbox-view.js').MailboxView} MailboxView */
-/** @typedef {import('../../../src/store/threading/thread-messages.js').ThreadNode} ThreadNode */
 
 /**
  * @typedef {object} Mail
@@ -48,11 +47,21 @@ async function threads(store, view, slots) {
   const all = [...view.uids.subarray(0, view.length).keys()].filter(
     (slot) => !view.isExpunged(slot)
   )
-  /** @type {(node: ThreadNode) => string} */
-  const tell = ({ slot, children }) =>
-    `(${slot < 0 ? '' : view.uids[slot]}${children.map(tell).join('')})`
-  const heads = await threadMessages({ store, view, slots: slots ?? all, algorithm: 'REFERENCES' })
-  return heads.map(tell).join('')
+  const { heads, containers } = await threadMessages({
+    store,
+    view,
+    slots: slots ?? all,
+    algorithm: 'REFERENCES'
+  })
+  /** @type {(container: number) => string} */
+  const tell = (container) => {
+    const uid = containers.isDummy(container) ? '' : view.uids[containers.slotOf(container)]
+    let told = `(${uid}`
+    let child = containers.firstChildOf(container)
+    for (; child !== 0; child = containers.nextSiblingOf(child)) told += tell(child)
+    return `${told})`
+  }
+  return [...heads].map(tell).join('')
 }
 
 /**
@@ -238,6 +247,20 @@ test('of very many references none are kept', async (t) => {
   await append(store, [{ references }])
   await check(store, view)
   assert.equal(view.threadLinks, null)
+})
+
+test('links are kept in whole or not at all, also where few come after very many', async (t) => {
+  const references = Array.from({ length: 500 }, (_, nth) => `r${nth}`)
+  const { store, view } = await setup(t, [
+    ...Array.from({ length: 9 }, () => ({ references })),
+    { id: 'a', subject: 'one' },
+    { id: 'b', references: ['a'], subject: 'two' },
+    ...Array.from({ length: 100 }, (_, nth) => ({ id: `m${nth}`, subject: `s${nth}` }))
+  ])
+  await check(store, view)
+  assert.match(await threads(store, view), /\(10\(11\)\)/)
+  await append(store, [{ id: 'c', references: ['a'], subject: 'three' }])
+  await check(store, view)
 })
 
 test('links of more messages than a page are kept whole', async (t) => {

@@ -18,6 +18,7 @@ import {
 import { compileThread } from '../../../../../src/imap/protocol/compile/thread.js'
 import { compileNumberSet } from '../../../../../src/imap/protocol/values/sequence-set.js'
 import * as compile from '../../../../../src/imap/protocol/compile/untagged.js'
+import { Containers } from '../../../../../src/store/threading/containers.js'
 
 /**
  * @param {Buffer} bytes
@@ -159,9 +160,10 @@ test('long answers are the same in pieces', () => {
     whole(compileEsearch({ tag: 'a', isUid: false, all: numbers, count: 1 })),
     `* ESEARCH (TAG "a") ALL ${numbers.join(',')} COUNT 1`
   )
-  const threads = numbers.map((slot) => ({ slot, children: [] }))
+  const containers = new Containers()
+  const heads = numbers.map((slot) => containers.create(slot))
   isLine(
-    whole(compileThread(threads, (slot) => slot + 1)),
+    whole(compileThread({ heads, containers }, (slot) => slot + 1)),
     `* THREAD ${numbers.map((slot) => `(${slot + 1})`).join('')}`
   )
 })
