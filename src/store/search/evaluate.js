@@ -6,10 +6,12 @@
  */
 import { knowsContents, learnContents } from './content-ids.js'
 import { askIndex } from './index-answers.js'
+import { completeColumns } from './kept-values.js'
 import { chooseListed } from './listed-header.js'
 import { planSearch, STAGE } from './plan.js'
 import { Resolver } from './resolve.js'
 import { TooLongHere } from './message-text.js'
+import { columnOf } from './row-keys.js'
 import { packCandidates } from './scan-request.js'
 import { Slicer } from '../../support/slicer.js'
 import { NO } from './verdict-page.js'
@@ -20,6 +22,7 @@ import { compileViewKey } from './view-keys.js'
 /** @typedef {import('../account-store.js').AccountStore} AccountStore */
 /** @typedef {import('../mailbox-view.js').MailboxView} MailboxView */
 /** @typedef {import('./index-answers.js').IndexAnswers} IndexAnswers */
+/** @typedef {import('./plan.js').ColumnKey} ColumnKey */
 /** @typedef {import('./plan.js').Plan} Plan */
 /** @typedef {import('./resolve.js').Candidates} Candidates */
 /** @typedef {import('./resolve.js').Sorted} Sorted */
@@ -82,10 +85,10 @@ const INLINE_HEADERS = 1024
  * @throws the signal's reason when it was aborted
  */
 export async function searchMessages(request) {
-  const plan = planSearch(request.key)
+  const search = new Search(request)
   request.signal?.throwIfAborted()
   if (request.selected.messageCount === 0) return []
-  return inOrder(await new Search(request, plan).run())
+  return inOrder(await search.run())
 }
 
 /**
@@ -112,36 +115,60 @@ class Search {
   #maxLooks
   /** How long a look at one takes, about. */
   #lookMs
+  /** @type {ReadonlySet<ColumnKey>} of what the view keeps, those that the plan goes by */
+  #kept = new Set()
 
-  /**
-   * @param {SearchRequest} request
-   * @param {Plan} plan
-   */
-  constructor(request, plan) {
+  /** @param {SearchRequest} request */
+  constructor(request) {
     this.#request = request
-    this.#plan = plan
     this.#slicer = new Slicer(request.signal)
     this.#nowSeconds = Math.floor(request.clock.nowMs() / 1000)
-    this.#candidates = slotsOf(request, plan)
-    const { stage } = plan.root
-    this.#maxLooks = stage === STAGE.TEXT ? INLINE_TEXTS : INLINE_HEADERS
-    this.#lookMs = stage === STAGE.TEXT || !chooseListed(plan.leaves) ? TEXT_MS : LISTED_MS
-    if (stage <= STAGE.ROW) {
+    this.#plan = planSearch(request.key)
+    this.#candidates = this.#findCandidates()
+    const { leaves, root } = this.#plan
+    this.#maxLooks = root.stage === STAGE.TEXT ? INLINE_TEXTS : INLINE_HEADERS
+    this.#lookMs = root.stage === STAGE.TEXT || !chooseListed(leaves) ? TEXT_MS : LISTED_MS
+    if (root.stage <= STAGE.ROW) {
       // Rows are narrow, and read in pages as fast as a thread would read them.
       this.#maxLooks = Infinity
       this.#lookMs = 0
     }
-    if (plan.leaves.length > INLINE_LEAVES) this.#maxLooks = 0
+    if (leaves.length > INLINE_LEAVES) this.#maxLooks = 0
   }
 
   /** @returns {Promise<number[]>} slots, in no order */
   async run() {
-    const byView = await this.#sortByView()
+    await this.#useKept(false)
+    let byView = await this.#sortByView()
+    const { messageCount } = this.#request.selected
+    const isByRow = this.#plan.root.stage === STAGE.ROW
+    if (byView && isByRow && byView.open.length * 2 > messageCount) {
+      // To read a column takes little longer than to compare all rows once.
+      await this.#useKept(true)
+      byView = await this.#sortByView()
+    }
     const looks = byView ? byView.open.length : Infinity
     const answers = looks * this.#lookMs > SHORT_MS ? await this.#askIndex(looks) : null
     const resolver = this.#resolver(answers)
     const sorted = answers ? await resolver.sort(this.#maxLooks) : byView
     return (sorted && (await this.#look(resolver, sorted))) ?? (await this.#runInThread())
+  }
+
+  /**
+   * Plans anew with the dates and sizes that the view keeps.
+   *
+   * @param {boolean} mayRead - whether all messages may be read for it
+   */
+  async #useKept(mayRead) {
+    const { store, view, key } = this.#request
+    const wanted = new Set(this.#plan.leaves.flatMap((leaf) => columnOf(leaf.key) ?? []))
+    if (wanted.size === 0) return
+    const { length } = this.#candidates
+    const bounds = { length, mayRead }
+    this.#kept = await completeColumns({ store, view }, wanted, bounds, this.#slicer)
+    if (this.#kept.size === 0) return
+    this.#plan = planSearch(key, this.#kept)
+    this.#candidates = this.#findCandidates()
   }
 
   /** @returns {Promise<Sorted | null>} null when the view leaves too many messages open to be looked at here */
@@ -181,7 +208,8 @@ class Search {
     const breathe = () => this.#slicer.breathe()
     const packed = await packCandidates(this.#plan, this.#candidates, open, breathe)
     const { mailboxId } = view
-    const request = { mailboxId, key, nowSeconds: this.#nowSeconds, ...packed }
+    const planned = { mailboxId, key, nowSeconds: this.#nowSeconds, kept: this.#kept }
+    const request = { ...planned, ...packed }
     for (const uids of await store.searchAccess.scanner.scan(request, signal)) {
       for (const uid of uids) {
         if (matches.length % STEP_MATCHES === 0) await breathe()
@@ -225,26 +253,38 @@ class Search {
       throw error
     }
   }
+
+  /** @returns {Candidates} the messages that the client knows, by slot */
+  #findCandidates() {
+    return slotsOf(this.#request, this.#plan, this.#kept, this.#nowSeconds)
+  }
 }
 
 /**
  * @param {SearchRequest} request
  * @param {Plan} plan
+ * @param {ReadonlySet<ColumnKey>} kept - columns that it goes by
+ * @param {number} nowSeconds
  * @returns {Candidates} the messages that the client knows, by slot
  */
-function slotsOf({ store, view, selected }, plan) {
+function slotsOf({ store, view, selected }, plan, kept, nowSeconds) {
   const findFlag = (/** @type {string} */ name) => store.findFlag(name)
   // One test for a key that occurs many times: the test for a set of UIDs may be as large as the mailbox.
   const known = new Map()
   const tests = plan.leaves.map(({ key, stage }) => {
     if (stage === STAGE.VIEW && !known.has(key))
-      known.set(key, compileViewKey(key, { view, selected, findFlag }))
+      known.set(key, compileViewKey(key, { view, selected, findFlag, nowSeconds }))
     return known.get(key) ?? null
   })
   const length = selected.slotOfSequence(selected.messageCount) + 1
+  // A message that another session has expunged may have gone before its values were read.
+  const mayLack = kept.size > 0 && view.hasTombstones
+  const isKept = (/** @type {number} */ slot) =>
+    [...kept].every((column) => view.sortColumns.get(column)?.[slot])
   // With as many messages as slots up to the last one, the client knows the message of each slot.
-  const isWhole = length === selected.messageCount
-  const isKnown = (/** @type {number} */ slot) => isWhole || selected.sequenceOfSlot(slot) !== 0
+  const isWhole = length === selected.messageCount && !mayLack
+  const isKnown = (/** @type {number} */ slot) =>
+    isWhole || (selected.sequenceOfSlot(slot) !== 0 && (!mayLack || isKept(slot)))
   return {
     length,
     uidAt: (slot) => (isKnown(slot) ? /** @type {number} */ (view.uids[slot]) : 0),

@@ -7,8 +7,10 @@
  */
 import { MailError } from '../../errors.js'
 import { composed } from '../../support/composed.js'
+import { columnOf } from './row-keys.js'
 
 /** @typedef {import('../../imap/protocol/values/search-key.js').SearchKey} SearchKey */
+/** @typedef {import('../sort/sort-columns.js').ColumnKey} ColumnKey */
 
 /**
  * What must be at hand to decide a leaf, cheapest first: the view in memory, the message's row and its sending date, its
@@ -61,13 +63,17 @@ const STAGE_OF_OPERATION = {
 /** A longer set is compared as an object: what `$` stands for may have a range for each message. */
 const MAX_COMPARED_RANGES = 100
 
+/** @type {ReadonlySet<ColumnKey>} */
+const NO_COLUMNS = new Set()
+
 /**
  * @param {SearchKey} key
+ * @param {ReadonlySet<ColumnKey>} [kept] - columns of numbers that the view has for every message: their keys are of its stage
  * @returns {Plan} equal keys are one leaf, and equal trees of them one branch
  * @throws {MailError} LIMIT when the tree is nested too deeply, CANNOT for a key that nothing here can answer
  */
-export function planSearch(key) {
-  const leaves = new Leaves()
+export function planSearch(key, kept = NO_COLUMNS) {
+  const leaves = new Leaves(kept)
   const built = buildNode(key, { isNegated: false, depth: 0, leaves })
   const root = inOrder(built, new Branches())
   return { root, leaves: leaves.list, places: placesIn(root) }
@@ -138,6 +144,12 @@ class Leaves {
   #known = new Map()
   /** @type {Map<object, number>} */
   #longSets = new Map()
+  #kept
+
+  /** @param {ReadonlySet<ColumnKey>} kept */
+  constructor(kept) {
+    this.#kept = kept
+  }
 
   /**
    * @param {SearchKey} key
@@ -149,7 +161,13 @@ class Leaves {
     const known = this.#known.get(name)
     if (known) return known
     /** @type {LeafNode} */
-    const node = { kind: 'leaf', stage: stageOf(key), key, isNegated, index: this.list.length }
+    const node = {
+      kind: 'leaf',
+      stage: stageOf(key, this.#kept),
+      key,
+      isNegated,
+      index: this.list.length
+    }
     this.#known.set(name, node)
     this.list.push(node)
     return node
@@ -256,10 +274,13 @@ function buildBranch(kind, keys, state) {
 
 /**
  * @param {SearchKey} key
+ * @param {ReadonlySet<ColumnKey>} kept
  * @returns {number}
  */
-function stageOf(key) {
+function stageOf(key, kept) {
   const stage = STAGE_OF_OPERATION[key.op]
+  const column = columnOf(key)
+  if (column !== null && kept.has(column)) return STAGE.VIEW
   if (stage === undefined) throw new MailError('CANNOT', { detail: `search key ${key.op}` })
   return stage
 }

@@ -5,6 +5,7 @@
 import { MailError } from '../../errors.js'
 
 /** @typedef {import('../../imap/protocol/values/search-key.js').SearchKey} SearchKey */
+/** @typedef {import('../sort/sort-columns.js').ColumnKey} ColumnKey */
 /** @typedef {{ epochSeconds: number, zoneMinutes: number }} ZonedDate */
 /**
  * @typedef {object} SearchRow
@@ -40,6 +41,26 @@ export function compileRowKey(key, nowSeconds) {
     }
     default:
       throw new MailError('CANNOT', { detail: `search key ${key.op}` })
+  }
+}
+
+/**
+ * @param {SearchKey} key
+ * @returns {ColumnKey | null} the column of numbers that answers it where the view keeps one (kept-values.js); null: none does
+ */
+export function columnOf(key) {
+  switch (key.op) {
+    case 'larger':
+    case 'smaller':
+      return 'SIZE'
+    case 'younger':
+    case 'older':
+      return 'ARRIVAL'
+    case 'date':
+      if (key.which === 'saved') return null
+      return key.which === 'sent' ? 'LOCAL_SENT' : 'LOCAL_ARRIVAL'
+    default:
+      return null
   }
 }
 

@@ -20,6 +20,7 @@ import { NO, YES } from './verdict-page.js'
  * @property {number} mailboxId
  * @property {import('../../imap/protocol/values/search-key.js').SearchKey} key
  * @property {number} nowSeconds - YOUNGER and OLDER count from it
+ * @property {ReadonlySet<import('./plan.js').ColumnKey>} kept - columns with which it was planned
  *
  * @typedef {ScanKey & PackedCandidates} ScanRequest
  */

@@ -67,7 +67,7 @@ const database = new ThreadDatabase(db)
  * @returns {Promise<ScanOutcome>}
  */
 async function scan({ request, signal }) {
-  const { mailboxId, key: searchKey, nowSeconds } = request
+  const { mailboxId, key: searchKey, nowSeconds, kept } = request
   const flag = new Int32Array(signal)
   const slicer = new Slicer({
     throwIfAborted: () => {
@@ -76,7 +76,7 @@ async function scan({ request, signal }) {
   })
   const begunMs = performance.now()
   let mayPauseMs = Infinity
-  const plan = planSearch(searchKey)
+  const plan = planSearch(searchKey, kept)
   const candidates = unpackCandidates(plan, request)
   const maxRows = Math.max(MIN_ROWS, candidates.length * ROWS_A_MESSAGE)
   const breathe = () => slicer.breathe()

@@ -1,8 +1,10 @@
 /**
- * The search keys that a mailbox view answers from memory: flags, UIDs, sequence numbers, recent, MODSEQ. Each becomes
- * a test on a slot of the view, or on many in a row. RFC 3501 §6.4.4, RFC 7162 §3.1.5.
+ * The search keys that a mailbox view answers from memory: flags, UIDs, sequence numbers, recent, MODSEQ, and dates and sizes
+ * of which it keeps a column. Each becomes a test on a slot of the view, or on many in a row. RFC 3501 §6.4.4, RFC 7162 §3.1.5.
  */
 import { MailError } from '../../errors.js'
+import { compileKeptKey } from './kept-values.js'
+import { columnOf } from './row-keys.js'
 import { NO, YES } from './verdict-page.js'
 
 /** @typedef {import('../../imap/protocol/values/search-key.js').SearchKey} SearchKey */
@@ -28,6 +30,7 @@ import { NO, YES } from './verdict-page.js'
  * @property {MailboxView} view
  * @property {SelectedMessages} selected
  * @property {(name: string) => FlagBit | null} findFlag - null for a keyword that no message can have
+ * @property {number} nowSeconds - YOUNGER and OLDER count from it
  */
 
 /** @typedef {{ word: 'flags' | 'keywords', mask: number }} FlagBit */
@@ -46,7 +49,7 @@ import { NO, YES } from './verdict-page.js'
  * @returns {ViewTest}
  * @throws {MailError} CANNOT for a key of another stage
  */
-export function compileViewKey(key, { view, selected, findFlag }) {
+export function compileViewKey(key, { view, selected, findFlag, nowSeconds }) {
   switch (key.op) {
     case 'flag':
       return flagTest(view, selected, findFlag(key.flag), key.isSet)
@@ -66,6 +69,7 @@ export function compileViewKey(key, { view, selected, findFlag }) {
       return eachTest((slot) => /** @type {number} */ (view.modSeqs[slot]) >= value)
     }
     default:
+      if (columnOf(key) !== null) return compileKeptKey(key, view, nowSeconds)
       throw new MailError('CANNOT', { detail: `search key ${key.op}` })
   }
 }

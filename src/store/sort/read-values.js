@@ -5,7 +5,8 @@ import { decodeByteString } from '../../mime/encoded-word.js'
 import { firstAddress } from '../../mime/envelope-reader.js'
 import { readEnvelopes } from './read-envelopes.js'
 import { readPages, sentSeconds } from './read-pages.js'
-import { IS_FRESH, WITH_META } from '../with-meta.js'
+import { IS_FRESH, JOIN_META, WITH_META } from '../with-meta.js'
+import { readNumberOfEach } from './read-numbers.js'
 import { readRows } from './read-rows.js'
 
 /** @import { MessageRecord } from '../account-store.js' */
@@ -13,6 +14,8 @@ import { readRows } from './read-rows.js'
 /** @import { MessageSource } from './read-pages.js' */
 
 /** @typedef {'ARRIVAL' | 'DATE' | 'SIZE'} NumberKey */
+
+/** @typedef {'LOCAL_ARRIVAL' | 'LOCAL_SENT'} LocalKey - a date as it is written, in its own zone */
 
 /** @typedef {'CC' | 'DISPLAYFROM' | 'DISPLAYTO' | 'FROM' | 'TO'} EnvelopeKey */
 
@@ -26,13 +29,19 @@ import { readRows } from './read-rows.js'
  */
 export const isNumberKey = (key) => key === 'ARRIVAL' || key === 'DATE' || key === 'SIZE'
 
-/** @type {Readonly<Record<NumberKey | 'SUBJECT', string>>} messages.id and the value, NULL where it must be made anew */
-const SELECTS = {
-  ARRIVAL: 'SELECT m.id, m.internal_date FROM messages m',
-  DATE: `SELECT m.id, CASE WHEN ${IS_FRESH} THEN coalesce(d.sent_at, m.internal_date) END ${WITH_META}`,
-  SIZE: 'SELECT m.id, m.size FROM messages m',
-  SUBJECT: `SELECT m.id, CASE WHEN ${IS_FRESH} THEN d.base_subject END ${WITH_META}`
+/** What LOCAL_SENT says of a message without a date, seconds since 1970: before all others. */
+export const NOT_SENT = -(2 ** 42)
+
+/** @type {Readonly<Record<NumberKey | LocalKey, import('./read-numbers.js').NumberSelect>>} NULL where it must be made anew */
+const NUMBERS = {
+  ARRIVAL: { value: 'm.internal_date' },
+  DATE: ofMeta('coalesce(d.sent_at, m.internal_date)'),
+  LOCAL_ARRIVAL: { value: 'm.internal_date + m.internal_zone * 60' },
+  LOCAL_SENT: ofMeta(`coalesce(d.sent_at + coalesce(d.sent_zone, 0) * 60, ${NOT_SENT})`),
+  SIZE: { value: 'm.size' }
 }
+
+const SELECT_SUBJECT = `SELECT m.id, CASE WHEN ${IS_FRESH} THEN d.base_subject END ${WITH_META}`
 
 /** @type {Readonly<Record<EnvelopeKey, (envelope: Buffer) => string>>} */
 const TEXTS = {
@@ -45,14 +54,37 @@ const TEXTS = {
 
 /**
  * @param {MessageSource} source
- * @param {NumberKey} key
+ * @param {NumberKey | LocalKey} key
  * @param {readonly number[]} slots - ascending
  * @param {(slot: number, value: number) => void} onValue - of a date, seconds; of a size, bytes. Not called for messages that
  *   have gone meanwhile
  * @param {Slicer} slicer
  */
 export async function readNumbers(source, key, slots, onValue, slicer) {
-  await readColumn(source, key, slots, (slot, value) => onValue(slot, Number(value)), slicer)
+  const stale = await readStored(source, key, slots, onValue, slicer)
+  for await (const page of readPages(source, stale, { order: true }, slicer))
+    for (const { slot, record } of page)
+      onValue(slot, key === 'LOCAL_SENT' ? localSentSeconds(record) : sentSeconds(record))
+}
+
+/**
+ * @param {MessageSource} source
+ * @param {NumberKey | LocalKey} key
+ * @param {readonly number[]} slots - ascending
+ * @param {(slot: number, value: number) => void} onValue - as for `readNumbers`
+ * @param {Slicer} slicer
+ * @returns {Promise<number[]>} slots of messages whose value must be made anew from their contents, ascending
+ */
+export async function readStored(source, key, slots, onValue, slicer) {
+  /** @type {number[]} */
+  const stale = []
+  /** @type {(slot: number, value: number | null) => void} */
+  const take = (slot, value) => {
+    if (value === null) stale.push(slot)
+    else onValue(slot, value)
+  }
+  await readNumberOfEach(source, NUMBERS[key], slots, take, slicer)
+  return stale
 }
 
 /**
@@ -63,8 +95,7 @@ export async function readNumbers(source, key, slots, onValue, slicer) {
  * @param {Slicer} slicer
  */
 export async function readTexts(source, key, slots, onText, slicer) {
-  if (key === 'SUBJECT')
-    await readColumn(source, key, slots, (slot, value) => onText(slot, String(value)), slicer)
+  if (key === 'SUBJECT') await readSubjects(source, slots, onText, slicer)
   else {
     const textOf = TEXTS[key]
     await readEnvelopes(source, slots, (slot, bytes) => onText(slot, textOf(bytes)), slicer)
@@ -73,30 +104,38 @@ export async function readTexts(source, key, slots, onText, slicer) {
 
 /**
  * @param {MessageSource} source
- * @param {NumberKey | 'SUBJECT'} key
  * @param {readonly number[]} slots - ascending
- * @param {(slot: number, value: number | string) => void} onValue
+ * @param {(slot: number, text: string) => void} onText - takes base subjects
  * @param {Slicer} slicer
  */
-async function readColumn(source, key, slots, onValue, slicer) {
+async function readSubjects(source, slots, onText, slicer) {
   /** @type {number[]} */
   const stale = []
-  for await (const rows of readRows(source, SELECTS[key], slots, slicer))
-    for (const [slot, value] of rows) {
+  for await (const rows of readRows(source, SELECT_SUBJECT, slots, slicer))
+    for (const [slot, text] of rows) {
       if (slicer.isSpent) await slicer.breathe()
-      if (value === null) stale.push(slot)
-      else onValue(slot, value)
+      if (text === null) stale.push(slot)
+      else onText(slot, String(text))
     }
   for await (const page of readPages(source, stale, { order: true }, slicer))
-    for (const { slot, record } of page) onValue(slot, valueOf(record, key))
+    for (const { slot, record } of page) onText(slot, record.baseSubject ?? '')
+}
+
+/**
+ * @param {string} value - SQL over `message_meta d`
+ * @returns {import('./read-numbers.js').NumberSelect}
+ */
+function ofMeta(value) {
+  return { value: `CASE WHEN ${IS_FRESH} THEN ${value} END`, join: JOIN_META }
 }
 
 /**
  * @param {MessageRecord} record - read with `order`
- * @param {NumberKey | 'SUBJECT'} key - of what is made of contents
- * @returns {number | string}
+ * @returns {number} seconds, in the zone that the message names
  */
-const valueOf = (record, key) => (key === 'DATE' ? sentSeconds(record) : (record.baseSubject ?? ''))
+function localSentSeconds({ sentDate }) {
+  return sentDate ? sentDate.epochSeconds + sentDate.zoneMinutes * 60 : NOT_SENT
+}
 
 /**
  * @param {Buffer} envelope

@@ -14,7 +14,7 @@ import { collectTexts } from './text-ranks.js'
 /** @import { MailboxView } from '../mailbox-view.js' */
 /** @import { Slicer } from '../../support/slicer.js' */
 /** @import { MessageSource } from './read-pages.js' */
-/** @import { NumberKey, TextKey } from './read-values.js' */
+/** @import { LocalKey, NumberKey, TextKey } from './read-values.js' */
 /** @import { Ranks, TextCollector } from './text-ranks.js' */
 
 /** @typedef {Readonly<Float64Array | Uint32Array>} SortColumn */
@@ -22,12 +22,14 @@ import { collectTexts } from './text-ranks.js'
 /** Slots between two looks at the clock: below a millisecond. */
 const STEP_SLOTS = 16_384
 
+/** @typedef {NumberKey | LocalKey} ColumnKey */
+
 /** Added to dates and sizes, so that all are above 0: no date is as far from 1970. */
-const SHIFT = 2 ** 43
+export const SHIFT = 2 ** 43
 
 /**
  * @param {MessageSource} source
- * @param {NumberKey} key
+ * @param {ColumnKey} key
  * @param {readonly number[]} slots - ascending
  * @param {Slicer} slicer
  * @returns {Promise<Readonly<Float64Array>>} in which these have numbers that compare as their dates or sizes do; 0 for one that
@@ -44,7 +46,7 @@ export async function numberColumn(source, key, slots, slicer) {
 
 /**
  * @param {MailboxView} view
- * @param {NumberKey} key
+ * @param {ColumnKey} key
  * @param {number} slot
  * @param {number} value - of a date, seconds; of a size, bytes
  */
@@ -55,10 +57,10 @@ export function keepNumber(view, key, slot, value) {
 
 /**
  * @param {MailboxView} view
- * @param {NumberKey} key
+ * @param {ColumnKey} key
  * @returns {Float64Array} with room for each slot
  */
-function roomyColumn(view, key) {
+export function roomyColumn(view, key) {
   const known = /** @type {Float64Array | undefined} */ (view.sortColumns.get(key))
   const capacity = view.uids.length
   if (known?.length === capacity) return known

@@ -82,25 +82,27 @@ test('dates, sizes and ages of many messages in a row are compared as those of o
   /** @param {(row: SearchRow) => boolean} test */
   const expected = (test) =>
     rows.flatMap((row, index) => (test(row) && !gone.includes(index + 1) ? [index + 1] : []))
+  const isLarge = (/** @type {SearchRow} */ row) => row.size > 90
   for (const text of KEYS) {
     const passes = compileRowKey(searchKey(text), NOW_SECONDS)
-    assert.deepEqual(await find(text), expected(passes), text)
-    assert.deepEqual(
-      await find(`NOT ${text}`),
-      expected((row) => !passes(row)),
-      `NOT ${text}`
-    )
-    const isLarge = (/** @type {SearchRow} */ row) => row.size > 90
-    assert.deepEqual(
-      await find(`OR ${text} NOT LARGER 90`),
-      expected((row) => passes(row) || !isLarge(row)),
-      `${text} or small`
-    )
-    assert.deepEqual(
-      await find(`1:100 ${text} LARGER 90 SUBJECT row`),
-      expected((row) => passes(row) && isLarge(row)).filter((uid) => uid <= 100),
-      `${text}, large, among the first`
-    )
+    for (const isKept of [false, true]) {
+      // What the view has kept of earlier searches.
+      if (!isKept) view.sortColumns.clear()
+      /** @type {[string, (row: SearchRow) => boolean, number][]} */
+      const searches = [
+        [`1:100 ${text} LARGER 90 SUBJECT row`, (row) => passes(row) && isLarge(row), 100],
+        [`1:20 ${text}`, passes, 20],
+        [text, passes, MESSAGES],
+        [`NOT ${text}`, (row) => !passes(row), MESSAGES],
+        [`OR ${text} NOT LARGER 90`, (row) => passes(row) || !isLarge(row), MESSAGES]
+      ]
+      for (const [search, test, last] of searches)
+        assert.deepEqual(
+          await find(search),
+          expected(test).filter((uid) => uid <= last),
+          `${search}, ${isKept ? 'kept' : 'read'}`
+        )
+    }
   }
 })
 
