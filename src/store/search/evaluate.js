@@ -279,8 +279,9 @@ function slotsOf({ store, view, selected }, plan, kept, nowSeconds) {
   const length = selected.slotOfSequence(selected.messageCount) + 1
   // A message that another session has expunged may have gone before its values were read.
   const mayLack = kept.size > 0 && view.hasTombstones
+  const columns = [...kept]
   const isKept = (/** @type {number} */ slot) =>
-    [...kept].every((column) => view.sortColumns.get(column)?.[slot])
+    columns.every((column) => view.sortColumns.get(column)?.[slot])
   // With as many messages as slots up to the last one, the client knows the message of each slot.
   const isWhole = length === selected.messageCount && !mayLack
   const isKnown = (/** @type {number} */ slot) =>
