@@ -119,12 +119,14 @@
  * @property {string} replaced - folder within the account's
  * @property {import('../database/setup-pragma.js').Cipher | null} cipher - of the staged file
  * @property {number} requestedAtMs
+ * @property {boolean} [isUnlifted] - whether the mailbox that is to be replaced has come out of a backup itself, and is still to
+ *   be lifted
  */
 
 /**
  * @typedef {object} RestoreStep
  * @property {PendingRestore['state']} from
- * @property {PendingRestore['state'] | null} to - null: it is over
+ * @property {PendingRestore['state'] | null} to - null: it is over; one before goes on that had put the present mailbox in place
  * @property {string} [staged] - only a restore with this folder is meant: another may have taken its place
  */
 
@@ -338,6 +340,7 @@
  *   was not over; throws RESTORE_REFUSED where the account has another key than that of `keyEpoch`, or is getting one
  * @property {(accountId: string, step: RestoreStep) => Promise<boolean>} advanceRestore - false where the restore is in
  *   another state, or another one has taken its place
+ * @property {(accountId: string) => Promise<void>} noteLifted - of the mailbox that is in place
  * @property {(entry: MaintenanceEntry) => void} recordMaintenance - written within a second
  * @property {(accountId: string) => Promise<{ requestedAtMs: number | null, jobs: Map<string, MaintenanceState> }>} findMaintenance
  * @property {(accountIds: string[]) => Promise<Map<string, number>>} listMaintenanceRequests - when maintenance was asked for, by account id; only accounts of which it was

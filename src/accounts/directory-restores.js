@@ -13,16 +13,27 @@ import { MailError } from '../errors.js'
  * Part of the caller's transaction.
  *
  * @param {DirectoryConnection} connection
- * @param {PendingRestore} restore - takes the place of one that was not over
+ * @param {Omit<PendingRestore, 'isUnlifted'>} restore - takes the place of one that was not over. If that one has put the mailbox
+ *   in place which is there now, the row keeps what it still waits for
  */
 export function writeRestore(connection, restore) {
   connection
     .prepare(
-      `INSERT OR REPLACE INTO restores (account_id, generation, state, staged, replaced, cipher, requested_at_ms)
-       VALUES ($accountId, $generation, $state, $staged, $replaced, $cipher, $requestedAtMs)`
+      `INSERT OR REPLACE INTO restores (account_id, generation, state, staged, replaced, cipher, requested_at_ms,
+         before_state, before_generation)
+       SELECT $accountId, $generation, $state, $staged, $replaced, $cipher, $requestedAtMs,
+         iif(state IN ('lift', 'check'), state, before_state),
+         iif(state IN ('lift', 'check'), generation, before_generation)
+       FROM (SELECT 1) LEFT JOIN restores ON account_id = $accountId`
     )
     .run(restore)
 }
+
+const NOTHING_BEFORE = 'before_state = NULL, before_generation = NULL'
+
+/** A restore is called off, and the mailbox in place has come out of a backup itself. */
+const BACK_TO_BEFORE = `UPDATE restores SET state = before_state, generation = before_generation, staged = '', replaced = '',
+  ${NOTHING_BEFORE}`
 
 /** The restore part of the directory. */
 export class DirectoryRestores {
@@ -47,7 +58,8 @@ export class DirectoryRestores {
       staged: row.staged,
       replaced: row.replaced,
       cipher: row.cipher,
-      requestedAtMs: row.requested_at_ms
+      requestedAtMs: row.requested_at_ms,
+      ...(row.before_state === 'lift' && { isUnlifted: true })
     }
   }
 
@@ -94,20 +106,46 @@ export class DirectoryRestores {
       const where =
         'WHERE account_id = $accountId AND state = $from AND staged = ifnull($staged, staged)'
       const which = { accountId, from, staged: staged ?? null }
-      if (to === null)
+      if (to === null) {
+        const isBack = connection.prepare(`${BACK_TO_BEFORE} ${where} AND before_state IS NOT NULL`)
+        if (isBack.run(which).changes > 0) return true
         return connection.prepare(`DELETE FROM restores ${where}`).run(which).changes > 0
+      }
       const { changes } = connection
         .prepare(`UPDATE restores SET state = $to ${where}`)
         .run({ ...which, to })
-      // The file that stands there now may be of another cipher than the one before.
-      if (changes > 0 && to === 'lift')
-        connection
-          .prepare(
-            `UPDATE accounts SET cipher = (SELECT cipher FROM restores WHERE account_id = $id) WHERE id = $id`
-          )
-          .run({ id: accountId })
+      if (changes > 0 && to === 'lift') this.#noteSwitched(accountId)
       return changes > 0
     })
+  }
+
+  /** @param {string} accountId */
+  #noteSwitched(accountId) {
+    const { connection } = this
+    // The file that stands there now may be of another cipher than the one before.
+    connection
+      .prepare(
+        `UPDATE accounts SET cipher = (SELECT cipher FROM restores WHERE account_id = $id) WHERE id = $id`
+      )
+      .run({ id: accountId })
+    connection.prepare(`UPDATE restores SET ${NOTHING_BEFORE} WHERE account_id = ?`).run(accountId)
+  }
+
+  /**
+   * The mailbox in place has been lifted, whether or not another is to take its place by now.
+   *
+   * @param {string} accountId
+   */
+  async noteLifted(accountId) {
+    const { connection } = this
+    await connection.write(() =>
+      connection
+        .prepare(
+          `UPDATE restores SET state = iif(state = 'lift', 'check', state),
+             before_state = iif(before_state = 'lift', 'check', before_state) WHERE account_id = ?`
+        )
+        .run(accountId)
+    )
   }
 
   /** @returns {Promise<{ accountId: string, atMs: number }[]>} accounts that were deleted here, and when */

@@ -89,6 +89,7 @@ export function openDirectory({
     findRestore: (accountId) => restores.findRestore(accountId),
     beginRestore: (restore) => restores.beginRestore(restore),
     advanceRestore: (accountId, change) => restores.advanceRestore(accountId, change),
+    noteLifted: (accountId) => restores.noteLifted(accountId),
     listDeletions: () => restores.listDeletions(),
     recordMaintenance: (entry) => batch.recordMaintenance(entry),
     findMaintenance: async (accountId) => {

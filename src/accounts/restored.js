@@ -8,6 +8,9 @@
  *       │         └ files are being renamed; after a crash whoever comes next goes on
  *       └ staged and verified; may still be called off
  *
+ * Until its switch, another restore that is asked for remembers what the one before still waits for: it may be called off, and
+ * the mailbox in place is opened meanwhile.
+ *
  * The switch renames files within the account's folder, where the spool stays: mail that arrives meanwhile is in its place.
  * Each step can be done again: as long as the staged `mail.db` is there, what stands in the account's folder is the old one.
  */
@@ -178,10 +181,10 @@ async function renameIfThere(from, to) {
  * @param {PendingRestore | null} input.pending - found when the mailbox was open already
  */
 export async function settleLift({ directory, store, pending }) {
-  if (pending?.state !== 'lift') return
+  if (pending?.state !== 'lift' && !pending?.isUnlifted) return
   // After a crash between this and the next step the mailbox is lifted a second time, which does no harm.
   await store.liftRestored()
-  await directory.advanceRestore(pending.accountId, { from: 'lift', to: 'check' })
+  await directory.noteLifted(pending.accountId)
 }
 
 /**

@@ -47,6 +47,48 @@ export function nodeContract({ name, setUp }) {
     assert.equal(await directory.findRestore(id), null)
   })
 
+  test(`${name}: a restore that is called off gives way to the one before, as far as that has come`, async (t) => {
+    const { data, directory } = await setUp(t)
+    const input = { ...newAccount(data, 'anna@example.org'), restoredFrom: 'g1' }
+    const { id: accountId } = await directory.createAccount(input)
+    const next = {
+      accountId,
+      state: /** @type {const} */ ('asked'),
+      staged: 's',
+      replaced: 'r',
+      cipher: null,
+      requestedAtMs: 8
+    }
+    const ask = (/** @type {string} */ generation) =>
+      directory.beginRestore({ ...next, generation })
+    const advance = (
+      /** @type {PendingRestore['state']} */ from,
+      /** @type {PendingRestore['state'] | null} */ to
+    ) => directory.advanceRestore(accountId, { from, to })
+    const found = async () => {
+      const { state, generation, staged, isUnlifted } =
+        (await directory.findRestore(accountId)) ?? {}
+      return [state, generation, staged, isUnlifted]
+    }
+    await ask('g2')
+    await ask('g3')
+    assert.deepEqual(await found(), ['asked', 'g3', 's', true])
+    await advance('asked', null)
+    assert.deepEqual(await found(), ['lift', 'g1', '', undefined])
+    await ask('g2')
+    await directory.noteLifted(accountId)
+    assert.deepEqual(await found(), ['asked', 'g2', 's', undefined])
+    await advance('asked', null)
+    assert.deepEqual(await found(), ['check', 'g1', '', undefined])
+    await ask('g2')
+    await advance('asked', 'switching')
+    await advance('switching', 'lift')
+    await directory.noteLifted(accountId)
+    assert.deepEqual(await found(), ['check', 'g2', 's', undefined])
+    await advance('check', null)
+    assert.equal(await directory.findRestore(accountId), null)
+  })
+
   test(`${name}: a folder that was planned is to be removed an hour later, unless an account stands in it`, async (t) => {
     const { data, directory, clock } = await setUp(t)
     const [anna, bert] = /** @type {const} */ (['anna', 'bert']).map((name) =>
