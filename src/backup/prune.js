@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { auditLimitsOf } from '../accounts/audit-limits.js'
 import { openDirectory } from '../accounts/directory.js'
 import { requireDirectoryOfMailboxes } from '../accounts/stranded-mailboxes.js'
+import { toMailError } from '../database/sqlite-error.js'
 import { MailError, isMailError } from '../errors.js'
 import { formatBytes } from '../support/format.js'
 import { applyRetention } from './retention.js'
@@ -70,12 +71,11 @@ async function pruneAlone({ repository, config, clock, logger, isDryRun = false,
     const thin = await thinPacks(repository, marks)
     if (thin.size > 0) {
       const moved = { repository, marks, thin, generations: keep, scratchFolder }
-      summary.repackedBytes = await repackWhatIsSound(moved, logger)
-      if (summary.repackedBytes > 0) {
-        // It names places where units lay before.
-        await repository.removePartial()
-        marks = await markAll(repository, keep)
-      }
+      summary.repackedBytes = await repackIfPossible(moved, logger)
+      // It names places where units lay before.
+      if (summary.repackedBytes > 0) await repository.removePartial()
+      // Where that failed in the middle, too: some manifests name the new packs by then.
+      marks = await markAll(repository, keep)
     }
   }
   // Without any backup, the objects may be of a first run that was not finished: the next one goes on with them.
@@ -93,21 +93,21 @@ async function pruneAlone({ repository, config, clock, logger, isDryRun = false,
 }
 
 /**
- * A damaged unit of an older backup must not keep the place growing until that backup goes, which may be a year.
+ * A damaged unit of an older backup must not keep the place growing until that backup goes, which may be a year; nor must a full
+ * disk, which only the sweep makes room on.
  *
  * @param {Parameters<typeof repack>[0]} moved
  * @param {import('../telemetry/logger.js').Logger} logger
  * @returns {Promise<number>} bytes that were written anew
  */
-async function repackWhatIsSound(moved, logger) {
+async function repackIfPossible(moved, logger) {
   try {
     return await repack(moved)
   } catch (err) {
-    if (!isMailError(err, 'BACKUP_DAMAGED')) throw err
-    logger.error(
-      { err },
-      'packs of which little is needed stay as they are, because one is damaged'
-    )
+    const isFull = isMailError(toMailError(err), 'DISK_FULL')
+    if (!isFull && !isMailError(err, 'BACKUP_DAMAGED')) throw err
+    const reason = isFull ? 'there is no room' : 'one is damaged'
+    logger.error({ err }, `packs of which little is needed stay as they are, because ${reason}`)
     return 0
   }
 }

@@ -64,13 +64,14 @@ test('old generations go, and with them what only they needed; what is kept stay
 
 /**
  * @param {import('node:test').TestContext} t
+ * @param {number} [keepDaily]
  * @returns {Promise<{ host: Host, anna: { id: string }, first: string, accounts: import('../../../src/backup/repository.js').AccountEntry[] }>}
  *   a host with a pack that Anna's mailbox fills for the most part, which the second of two backups has no longer; the other is
  *   in it unchanged. `accounts`: of the first one
  */
-async function openWithThinPack(t) {
+async function openWithThinPack(t, keepDaily = 1) {
   const host = await openBackupHost(t, {
-    'backup.keepDaily': 1,
+    'backup.keepDaily': keepDaily,
     'backup.keepWeekly': 0,
     'backup.keepMonthly': 0
   })
@@ -114,6 +115,42 @@ test('a damaged unit keeps its pack from being written anew, and nothing from be
   assert.deepEqual([repackedBytes, dropped], [0, [first]])
   assert.ok(objects > 0)
   assert.equal((await packsOf(host)).has(packObject(unit.pack)), true)
+})
+
+test('a place that is full is pruned all the same, and packs are written anew once there is room', async (t) => {
+  const { host, first } = await openWithThinPack(t)
+  const target = {
+    ...host.target,
+    putFile: async () => {
+      throw new MailError('DISK_FULL')
+    }
+  }
+  const { dropped, freedBytes, repackedBytes } = await pruneBackups({ ...host.services, target })
+  assert.deepEqual([dropped, repackedBytes], [[first], 0])
+  assert.ok(freedBytes > 0)
+  assert.deepEqual((await verifyAll(host)).problems, [])
+  assert.ok((await prune(host)).repackedBytes > 0)
+  assert.deepEqual((await verifyAll(host)).problems, [])
+})
+
+test('where only some of the backups could be told of packs that were written anew, both stay', async (t) => {
+  const { host } = await openWithThinPack(t, 2)
+  host.clock.advance(DAY_MS)
+  await host.backUp()
+  let told = 0
+  const target = {
+    ...host.target,
+    /** @type {typeof host.target.put} */
+    put: async (name, bytes) => {
+      if (name.startsWith('generations/') && ++told === 2) throw new MailError('DISK_FULL')
+      await host.target.put(name, bytes)
+    }
+  }
+  const { kept } = await pruneBackups({ ...host.services, target })
+  assert.deepEqual([kept.length, told], [2, 2])
+  assert.deepEqual((await verifyAll(host)).problems, [])
+  await prune(host)
+  assert.deepEqual((await verifyAll(host)).problems, [])
 })
 
 test('a mailbox that is again as it was is kept wherever a backup says that it lies', async (t) => {
