@@ -269,10 +269,10 @@ export class Unlocker {
     if (!checked || !account) throw new MailError('AUTHENTICATION_FAILED')
     const { credential, masterKey, rewrapped } = checked
     try {
-      const isSettled = await settleRekey({ services, account, masterKey })
+      await settleRekey({ services, account, masterKey })
       const now = await directory.findAccount(account.id)
       // The rows have changed meanwhile, by this settling or by another rekey: the attempt starts again with the present ones.
-      if (isSettled || (now !== null && now.keyEpoch !== account.keyEpoch)) {
+      if (now !== null && now.keyEpoch !== account.keyEpoch) {
         masterKey.dispose()
         return await this.#check({ ...input, account: now })
       }

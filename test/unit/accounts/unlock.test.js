@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import Database from 'better-sqlite3-multiple-ciphers'
 import { revokeAppPassword } from '../../../src/accounts/app-passwords.js'
 import { changePassword } from '../../../src/accounts/change-password.js'
+import { Unlocker } from '../../../src/accounts/unlock.js'
 import { generateCode } from '../../../src/crypto/generated-code.js'
 import { isMailError } from '../../../src/errors.js'
 import {
@@ -276,6 +277,33 @@ test('guessing is slowed down, and a repeat login is not', async (t) => {
   assert.equal(await derivationsOf(services, held), 0)
   await assertRefused(held(), 'THROTTLED')
   ;(await logIn(services, 'old secret', { remoteAddress: STRANGER })).masterKey.dispose()
+})
+
+test('guesses at a name wait before each is checked, and an address that is held before it is refused', async (t) => {
+  const { services } = await openTestAccounts(t)
+  await makeAccount(services)
+  const { argon2, config } = services
+  /** @type {number[]} ms, and how many derivations there were by then */
+  const waits = []
+  const sleep = async (/** @type {number} */ ms) => {
+    waits.push(ms, argon2.figures.derivations)
+  }
+  const { defaultDomain } = config
+  const unlocker = new Unlocker({ ...services, repeatLogins: null, defaultDomain, sleep })
+  const guess = (/** @type {number} */ number) =>
+    logIn({ ...services, unlocker }, `guess ${number}`, { remoteAddress: STRANGER })
+  for (const number of [1, 2, 3, 4, 5]) await assertRefused(guess(number))
+  assert.deepEqual(waits, [])
+  const before = argon2.figures.derivations
+  await assertRefused(guess(6))
+  assert.deepEqual(waits.splice(0), [250, before])
+  assert.equal(argon2.figures.derivations, before + 1)
+  for (const number of [7, 8, 9, 10]) await assertRefused(guess(number))
+  waits.length = 0
+  await assertRefused(guess(11), 'THROTTLED')
+  assert.equal(waits.pop(), argon2.figures.derivations)
+  const ms = waits.pop() ?? 0
+  assert.ok(ms >= 1500 && ms < 4500, `${ms}`)
 })
 
 test('of equal logins the first goes before it is checked: the next is checked for all, and nothing counts as a failure', async (t) => {
