@@ -119,23 +119,24 @@ test('a damaged unit keeps its pack from being written anew, and nothing from be
 
 test('a place that is full is pruned all the same, and packs are written anew once there is room', async (t) => {
   const { host, first } = await openWithThinPack(t)
-  const target = {
-    ...host.target,
-    putFile: async () => {
-      throw new MailError('DISK_FULL')
-    }
+  const pruneWhere = (/** @type {import('../../../src/errors.js').ErrorCode} */ code) => {
+    const putFile = () => Promise.reject(new MailError(code))
+    return pruneBackups({ ...host.services, target: { ...host.target, putFile } })
   }
-  const { dropped, freedBytes, repackedBytes } = await pruneBackups({ ...host.services, target })
+  const { dropped, freedBytes, repackedBytes } = await pruneWhere('DISK_FULL')
   assert.deepEqual([dropped, repackedBytes], [[first], 0])
   assert.ok(freedBytes > 0)
   assert.deepEqual((await verifyAll(host)).problems, [])
+  await assert.rejects(pruneWhere('BACKUP_UNREACHABLE'), { code: 'BACKUP_UNREACHABLE' })
   assert.ok((await prune(host)).repackedBytes > 0)
   assert.deepEqual((await verifyAll(host)).problems, [])
 })
 
 test('where only some of the backups could be told of packs that were written anew, both stay', async (t) => {
-  const { host } = await openWithThinPack(t, 2)
+  const { host, accounts } = await openWithThinPack(t, 2)
   host.clock.advance(DAY_MS)
+  // Of what the mailbox has in the next backup, a part lies in the first one's pack, and the rest in another.
+  await host.addMessages('bob@example.org', 1)
   await host.backUp()
   let told = 0
   const target = {
@@ -150,6 +151,8 @@ test('where only some of the backups could be told of packs that were written an
   assert.deepEqual([kept.length, told], [2, 2])
   assert.deepEqual((await verifyAll(host)).problems, [])
   await prune(host)
+  const pack = packObject(accounts[0]?.snapshot.pack ?? '')
+  assert.equal((await packsOf(host)).has(pack), false)
   assert.deepEqual((await verifyAll(host)).problems, [])
 })
 
@@ -244,6 +247,17 @@ test('what a first run that was cut off has stored stays until the next one goes
   })
   assert.equal((await host.backUp()).newBytes, 0)
   assert.deepEqual((await verifyAll(host)).problems, [])
+  // So does what a later one has stored, beside the backups that there are.
+  await host.addMessages(ANNA, 20, 60_000)
+  host.clock.advance(1000)
+  await assert.rejects(runBackup({ config, logger, clock: host.clock, target }), {
+    code: 'BACKUP_UNREACHABLE'
+  })
+  const before = await packsOf(host)
+  await prune(host)
+  assert.deepEqual(await packsOf(host), before)
+  assert.equal((await host.backUp()).newBytes, 0)
+  assert.deepEqual((await verifyAll(host)).problems, [])
 })
 
 test('where the manifests, or the one of the last run, are not where they were, nothing is removed', async (t) => {
@@ -312,6 +326,32 @@ test('the backup of this night stays whole where the storage does not list it ye
   assert.deepEqual((await verifyAll(host)).problems, [])
   assert.deepEqual(await host.repository.listGenerations(), [second])
   assert.notEqual(first, second)
+  // Nor is one gone that the storage does not give just now.
+  const get = async (/** @type {string} */ name) => {
+    if (name === `generations/${second}.json`) throw new MailError('BACKUP_UNREACHABLE')
+    return await host.target.get(name)
+  }
+  await assert.rejects(pruneBackups({ ...host.services, target: { ...target, get } }), {
+    code: 'BACKUP_UNREACHABLE'
+  })
+})
+
+test('a prune that another host’s take-over overtakes removes nothing more', async (t) => {
+  const { host } = await openWithThinPack(t)
+  const before = await packsOf(host)
+  const marker = await host.repository.readMarker()
+  assert.ok(marker)
+  const target = {
+    ...host.target,
+    /** @type {typeof host.target.list} */
+    list: async function* (prefix) {
+      if (prefix === 'pepper/') await host.repository.writeMarker({ ...marker, hostId: 'another' })
+      yield* host.target.list(prefix)
+    }
+  }
+  await assert.rejects(pruneBackups({ ...host.services, target }), { code: 'BACKUP_NOT_READY' })
+  const after = await packsOf(host)
+  for (const name of before.keys()) assert.ok(after.has(name), name)
 })
 
 test('a rehearsal restores as many accounts as it is told, leaves nothing, and names those that fail', async (t) => {

@@ -315,11 +315,13 @@ test('a host that was restored makes no backups before it takes them over, and t
     /** @type {typeof restored} */ services,
     /** @type {RegExp} */ words
   ) => {
+    const before = await repository.listGenerations()
     for (const job of jobsOf(services))
       await assert.rejects(
         job,
         ({ code, detail }) => code === 'BACKUP_NOT_READY' && words.test(detail)
       )
+    assert.deepEqual(await repository.listGenerations(), before)
     const { config, directory } = services
     const list = createBackupList({ config, directory, clock })
     const { status, text } = checkBackup(await list.list(), clock.nowMs())
