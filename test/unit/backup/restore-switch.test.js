@@ -25,18 +25,16 @@ import {
   withLogin
 } from '../../helpers/restore.js'
 
+/** @param {import('../../../src/store/account-store.js').AccountStore} store */
+const countInbox = async (store) => (await store.mailboxStatus('INBOX')).messageCount
+
 test('a restore that died before anybody closed the mailbox keeps nobody out, and is carried out when all have', async (t) => {
   const host = await openBackupHost(t)
   const anna = await host.addAccount(ANNA, 3)
   const { generation: name } = await host.backUp()
   await host.addMessages(ANNA, 1)
   const { directory } = host.services
-  const logInAndCount = () =>
-    withLogin(
-      host.services,
-      ANNA,
-      async (store) => (await store.mailboxStatus('INBOX')).messageCount
-    )
+  const logInAndCount = () => withLogin(host.services, ANNA, countInbox)
 
   await withLogin(host.services, ANNA, async () => {
     await askForRestore(host, anna, name)
@@ -115,6 +113,25 @@ for (const part of ['mail.db', 'spool']) {
   })
 }
 
+test('a restore that fails amid its switch keeps what the next unlock goes on with', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 3)
+  await host.backUp()
+  await host.addMessages(ANNA, 1)
+  const { directory } = host.services
+  const stopped = new Error('stopped')
+  /** @type {typeof directory.advanceRestore} */
+  const advanceRestore = async (id, step) => {
+    const isAdvanced = await directory.advanceRestore(id, step)
+    if (step.to === 'switching') throw stopped
+    return isAdvanced
+  }
+  const services = { ...host.services, directory: { ...directory, advanceRestore } }
+  await assert.rejects(restore({ ...host, services }, anna), stopped)
+  assert.equal((await host.inboxOf(ANNA)).count, 4)
+  assert.equal(await withLogin(host.services, ANNA, countInbox), 3)
+})
+
 test('a switch that was cut short is finished before another restore begins', async (t) => {
   const host = await openBackupHost(t)
   const anna = await host.addAccount(ANNA, 3)
@@ -161,10 +178,7 @@ for (const interrupted of /** @type {const} */ (['before', 'old away', 'after'])
     }
     if (interrupted === 'after') await rename(join(staged, 'mail.db'), join(anna.folder, 'mail.db'))
 
-    const count = await withLogin(host.services, ANNA, async (store) => {
-      return (await store.mailboxStatus('INBOX')).messageCount
-    })
-    assert.equal(count, 5)
+    assert.equal(await withLogin(host.services, ANNA, countInbox), 5)
     assert.equal((await directory.findRestore(anna.id))?.state, 'check')
     assert.equal(existsSync(staged), false)
     assert.ok(existsSync(join(anna.folder, 'replaced-x', 'mail.db')))
@@ -194,8 +208,5 @@ test('a switch that was cut short between the log of a backup and its mailbox ke
   await mkdir(join(anna.folder, 'replaced-x'))
   await rename(join(anna.folder, 'mail.db'), join(anna.folder, 'replaced-x', 'mail.db'))
   await link(join(staged, 'mail.db-wal'), join(anna.folder, 'mail.db-wal'))
-  const { messageCount } = await withLogin(host.services, ANNA, (store) =>
-    store.mailboxStatus('INBOX')
-  )
-  assert.equal(messageCount, 6)
+  assert.equal(await withLogin(host.services, ANNA, countInbox), 6)
 })
