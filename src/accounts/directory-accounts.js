@@ -163,6 +163,8 @@ export class DirectoryAccounts {
           tenant: tenant === ofDomain ? null : tenant
         })
       this.#insertAddress(account.id, account.address)
+      for (const alias of account.aliases ?? [])
+        if (!this.#isTaken(alias)) this.#insertAddress(account.id, alias)
       writeKeyRows(connection, account.id, account.keys)
       if (account.restoredFrom !== undefined)
         writeRestore(connection, {
@@ -346,9 +348,16 @@ export class DirectoryAccounts {
 
   /** @param {string} address - canonical */
   #requireFree(address) {
-    if (this.connection.prepare('SELECT 1 FROM addresses WHERE address = ?').get(address)) {
-      throw new MailError('ACCOUNT_EXISTS')
-    }
+    if (this.#isTaken(address)) throw new MailError('ACCOUNT_EXISTS')
+  }
+
+  /**
+   * @param {string} address - canonical
+   * @returns {boolean}
+   */
+  #isTaken(address) {
+    const row = this.connection.prepare('SELECT 1 FROM addresses WHERE address = ?').get(address)
+    return row !== undefined
   }
 
   /**

@@ -80,6 +80,7 @@
  * @property {KeyRows} keys
  * @property {boolean} [isEnabled] - default: true
  * @property {string} [tenant] - another than its domain's
+ * @property {string[]} [aliases] - canonical; it gets those that no other account has
  * @property {string} [restoredFrom] - generation of the backup that its mailbox comes out of: the first unlock lifts UIDs
  *   and MODSEQs
  */

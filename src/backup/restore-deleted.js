@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { mailboxFolder } from '../accounts/provision.js'
 import { parseAddress } from '../accounts/address.js'
-import { MailError, isMailError } from '../errors.js'
+import { MailError } from '../errors.js'
 import { requireEntry } from './choose.js'
 import { restoreAsNewAccount } from './new-account.js'
 import { openKeys } from './sealed-directory.js'
@@ -38,7 +38,7 @@ export async function restoreDeleted({
   onRead
 }) {
   const { directory, config } = services
-  const { account, ownTenant } = found
+  const { account, aliases, ownTenant } = found
   const today = await directory.findAccount(account.id)
   if (today)
     throw new MailError('ACCOUNT_EXISTS', { detail: `it was not deleted: it is ${today.address}` })
@@ -66,33 +66,14 @@ export async function restoreDeleted({
       quotaBytes: account.quotaBytes,
       quotaMessages: account.quotaMessages,
       keys: keys.rows,
+      aliases,
       isEnabled: account.isEnabled,
       ...(ownTenant !== null && !isTenantLost && { tenant: ownTenant })
     },
     action: 'restore-deleted',
     ...(onRead && { onRead })
   })
-  const lostAliases = await addAliases(directory, found, made.address)
+  const has = new Set([made.address, ...(await directory.listAliases(made.id))])
+  const lostAliases = aliases.filter((alias) => !has.has(alias))
   return { account: made, lostAliases, isTenantLost }
-}
-
-/**
- * @param {import('../accounts/directory-port.js').DirectoryPort} directory
- * @param {Pick<FoundAccount, 'account' | 'aliases'>} found
- * @param {string} primary - of the account now
- * @returns {Promise<string[]>} aliases that others have now
- */
-async function addAliases(directory, { account, aliases }, primary) {
-  /** @type {string[]} */
-  const lost = []
-  for (const alias of aliases) {
-    if (alias === primary) continue
-    try {
-      await directory.addAlias(account.id, alias)
-    } catch (error) {
-      if (!isMailError(error, 'ACCOUNT_EXISTS')) throw error
-      lost.push(alias)
-    }
-  }
-  return lost
 }

@@ -133,7 +133,7 @@ export const RESTING = ['mail.db', 'mail.lock', 'spool']
  * The services with one step of the directory that never returns to its caller, as in a crash.
  *
  * @param {AccountServices} services
- * @param {'beginRekey' | 'finishRekey'} step
+ * @param {'beginRekey' | 'finishRekey' | 'createAccount'} step
  * @param {'before' | 'after'} when
  * @returns {AccountServices}
  */

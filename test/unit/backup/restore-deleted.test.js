@@ -130,6 +130,24 @@ test('an alias that somebody else has got meanwhile stays theirs, and is told', 
   assert.equal((await directory.findByAddress('a.nna@example.org'))?.id, account.id)
 })
 
+test('an account that is back has its aliases, also where the restore was killed just then', async (t) => {
+  const host = await openBackupHost(t)
+  const account = await host.addAccount(ANNA, 1)
+  const { services, target } = host
+  const { generation: name } = await host.backUp()
+  await deleteAccount({ services, account })
+  const restoring = restoreDeleted({
+    services: crashing(services, 'createAccount', 'after'),
+    target,
+    generation: await host.repository.readGeneration(name),
+    recoveryKey: await RecoveryKey.parse(host.recoveryKey),
+    found: { account, aliases: ['office@example.org'], ownTenant: null }
+  })
+  await assert.rejects(restoring, /power/)
+  for (const address of [ANNA, 'office@example.org'])
+    assert.equal((await services.directory.findByAddress(address))?.id, account.id, address)
+})
+
 test('a deleted account comes back under an alias that it had, which is then its address and not lost', async (t) => {
   const host = await openBackupHost(t)
   const account = await host.addAccount(ANNA, 1)
