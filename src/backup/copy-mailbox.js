@@ -119,7 +119,7 @@ async function settledStamp(path, clock) {
     if (stamp === null) return null
     const newestMs = Number(BigInt(stamp.mtimeNs) / 1_000_000n)
     const ageMs = clock.nowMs() - Math.max(newestMs, Number(BigInt(stamp.ctimeNs) / 1_000_000n))
-    // A time in the future says nothing about ticks; there, waiting once must do.
+    // A time in the future is of a clock that was set back since: any later write has another.
     if (ageMs > TICK_MS || ageMs < -TICK_MS) return stamp
     await sleep(TICK_MS)
   }
