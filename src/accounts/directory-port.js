@@ -341,7 +341,9 @@
  *   was not over; throws RESTORE_REFUSED where the account has another key than that of `keyEpoch`, or is getting one
  * @property {(accountId: string, step: RestoreStep) => Promise<boolean>} advanceRestore - false where the restore is in
  *   another state, or another one has taken its place
- * @property {(accountId: string) => Promise<void>} noteLifted - of the mailbox that is in place
+ * @property {(accountId: string) => Promise<number>} findLifts - how often the numbers of its mailbox are lifted, once the present
+ *   restore is
+ * @property {(accountId: string, lifts: number) => Promise<void>} noteLifted - the mailbox in place is, so often in all
  * @property {(entry: MaintenanceEntry) => void} recordMaintenance - written within a second
  * @property {(accountId: string) => Promise<{ requestedAtMs: number | null, jobs: Map<string, MaintenanceState> }>} findMaintenance
  * @property {(accountIds: string[]) => Promise<Map<string, number>>} listMaintenanceRequests - when maintenance was asked for, by account id; only accounts of which it was

@@ -5,6 +5,7 @@
 import { deleteAccountRows } from './directory-accounts.js'
 import { DirectoryConnection } from './directory-connection.js'
 import { writeKeyRows } from './directory-keys.js'
+import { countLifts } from './directory-restores.js'
 import { prepareRestoredDirectory } from './directory-snapshot.js'
 import { keylessAccounts } from './keyless-accounts.js'
 import { openPlainDatabase } from '../database/open.js'
@@ -16,6 +17,9 @@ import { MailError } from '../errors.js'
  * @property {string} address - primary
  * @property {string} folder - relative to the data folder
  */
+
+/** The directory of a backup does not know of restores that came after it, on the host that is gone: fewer than so many. */
+const LATER_RESTORES = 15
 
 /** A directory that is being completed. */
 export class RestoredDirectory {
@@ -83,6 +87,7 @@ export class RestoredDirectory {
            VALUES (?, ?, 'lift', ?, ?)`
         )
         .run(accountId, generation, cipher, this.#clock.nowMs())
+      countLifts(connection, accountId, LATER_RESTORES + 1)
     })
   }
 

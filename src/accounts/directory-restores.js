@@ -27,6 +27,23 @@ export function writeRestore(connection, restore) {
        FROM (SELECT 1) LEFT JOIN restores ON account_id = $accountId`
     )
     .run(restore)
+  if (restore.state === 'lift') countLifts(connection, restore.accountId, 1)
+}
+
+/**
+ * Part of the caller's transaction.
+ *
+ * @param {DirectoryConnection} connection
+ * @param {string} accountId
+ * @param {number} more - lifts that its mailbox is to have besides those of before
+ */
+export function countLifts(connection, accountId, more) {
+  connection
+    .prepare(
+      `INSERT INTO lifts (account_id, lifts) VALUES (?, ?)
+       ON CONFLICT (account_id) DO UPDATE SET lifts = lifts + excluded.lifts`
+    )
+    .run(accountId, more)
 }
 
 const NOTHING_BEFORE = 'before_state = NULL, before_generation = NULL'
@@ -129,23 +146,39 @@ export class DirectoryRestores {
       )
       .run({ id: accountId })
     connection.prepare(`UPDATE restores SET ${NOTHING_BEFORE} WHERE account_id = ?`).run(accountId)
+    countLifts(connection, accountId, 1)
+  }
+
+  /**
+   * @param {string} accountId
+   * @returns {Promise<number>} 0 where it is not known
+   */
+  async findLifts(accountId) {
+    const row = await this.connection.read(() =>
+      this.connection.prepare('SELECT lifts FROM lifts WHERE account_id = ?').get(accountId)
+    )
+    return row?.lifts ?? 0
   }
 
   /**
    * The mailbox in place has been lifted, whether or not another is to take its place by now.
    *
    * @param {string} accountId
+   * @param {number} lifts - more than were asked for where it had been lifted already
    */
-  async noteLifted(accountId) {
+  async noteLifted(accountId, lifts) {
     const { connection } = this
-    await connection.write(() =>
+    await connection.write(() => {
       connection
         .prepare(
           `UPDATE restores SET state = iif(state = 'lift', 'check', state),
              before_state = iif(before_state = 'lift', 'check', before_state) WHERE account_id = ?`
         )
         .run(accountId)
-    )
+      connection
+        .prepare('UPDATE lifts SET lifts = max(lifts, $lifts) WHERE account_id = $accountId')
+        .run({ accountId, lifts })
+    })
   }
 
   /** @returns {Promise<{ accountId: string, atMs: number }[]>} accounts that were deleted here, and when */

@@ -89,7 +89,8 @@ export function openDirectory({
     findRestore: (accountId) => restores.findRestore(accountId),
     beginRestore: (restore) => restores.beginRestore(restore),
     advanceRestore: (accountId, change) => restores.advanceRestore(accountId, change),
-    noteLifted: (accountId) => restores.noteLifted(accountId),
+    findLifts: (accountId) => restores.findLifts(accountId),
+    noteLifted: (accountId, lifts) => restores.noteLifted(accountId, lifts),
     listDeletions: () => restores.listDeletions(),
     recordMaintenance: (entry) => batch.recordMaintenance(entry),
     findMaintenance: async (accountId) => {

@@ -183,8 +183,8 @@ async function renameIfThere(from, to) {
 export async function settleLift({ directory, store, pending }) {
   if (pending?.state !== 'lift' && !pending?.isUnlifted) return
   // After a crash between this and the next step the mailbox is lifted a second time, which does no harm.
-  await store.liftRestored()
-  await directory.noteLifted(pending.accountId)
+  const lifts = await store.liftRestored({ lifts: await directory.findLifts(pending.accountId) })
+  await directory.noteLifted(pending.accountId, lifts)
 }
 
 /**

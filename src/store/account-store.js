@@ -233,14 +233,17 @@ export class AccountStore extends ChangeMethods {
    * To be called once after an older copy has taken the mailbox's place, before anybody reads it: no UID, MODSEQ or id
    * of before comes again.
    *
-   * @returns {Promise<void>}
+   * @param {{ lifts?: number }} [options] - of the mailbox in all, this one included; default: one more than the copy has
+   * @returns {Promise<number>} lifts that it has now, not fewer
    * @throws {MailError} BUSY, DISK_FULL, READ_ONLY
    */
-  async liftRestored() {
+  async liftRestored({ lifts = 0 } = {}) {
     const { database, threads } = this.#parts
     database.requireWritable()
-    await threads.run({ kind: 'liftRestored', request: { nowMs: database.clock.nowMs() } })
+    const request = { nowMs: database.clock.nowMs(), lifts }
+    const now = await threads.run({ kind: 'liftRestored', request })
     await database.settle()
+    return /** @type {number} */ (now)
   }
 
   /**

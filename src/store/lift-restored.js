@@ -7,7 +7,7 @@ import { uidValidityAt } from './mailbox-rows.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
 
-/** More messages than any mailbox gets between a backup and its restore. */
+/** More messages than any mailbox gets between a backup and its restore, or between two restores. */
 const UID_STEP = 2 ** 20
 
 /** More changes than any mailbox sees in that time; modseq stays below 2^53 for two million restores. */
@@ -28,22 +28,26 @@ const UID_END = 2 ** 32
  * told every UID that is no longer there (§3.2.5.1).
  *
  * @param {Database} db - inside a write transaction
- * @param {{ nowMs: number }} options
+ * @param {{ nowMs: number, lifts: number }} options - `lifts`: of the mailbox in all, this one included: a copy from before some of
+ *   them lacks these
+ * @returns {number} lifts that the file has now: as many, or more if it had them already
  */
-export function liftRestored(db, { nowMs }) {
-  db.prepare('UPDATE messages SET modseq = modseq + ?').run(MODSEQ_STEP)
+export function liftRestored(db, { nowMs, lifts }) {
+  const before = Number(db.prepare('SELECT lifts FROM account').pluck().get())
+  const steps = Math.max(1, lifts - before)
+  db.prepare('UPDATE messages SET modseq = modseq + ?').run(steps * MODSEQ_STEP)
   db.prepare('DELETE FROM view_blocks').run()
   db.prepare(
     `UPDATE mailboxes SET uid_next = min(uid_next + $uids, $end),
        highest_modseq = highest_modseq + $modSeqs, expunged_floor = highest_modseq + $modSeqs`
-  ).run({ uids: UID_STEP, end: UID_END, modSeqs: MODSEQ_STEP })
+  ).run({ uids: steps * UID_STEP, end: UID_END, modSeqs: steps * MODSEQ_STEP })
   db.prepare('DELETE FROM expunged').run()
-  db.prepare('UPDATE account SET last_uid_validity = max(last_uid_validity, ?) + ?').run(
-    uidValidityAt(nowMs),
-    MAILBOX_STEP
-  )
-  raise(db, 'contents', CONTENT_STEP)
-  raise(db, 'mailboxes', MAILBOX_STEP)
+  db.prepare(
+    'UPDATE account SET last_uid_validity = max(last_uid_validity, ?) + ?, lifts = lifts + ?'
+  ).run(uidValidityAt(nowMs), steps * MAILBOX_STEP, steps)
+  raise(db, 'contents', steps * CONTENT_STEP)
+  raise(db, 'mailboxes', steps * MAILBOX_STEP)
+  return before + steps
 }
 
 /**

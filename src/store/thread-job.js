@@ -19,7 +19,7 @@ import { Writers } from '../database/writers.js'
  *   | { kind: 'copy', request: import('./copy-move.js').CopyRequest }
  *   | { kind: 'rename', request: import('./mailboxes.js').RenameRequest }
  *   | { kind: 'renameInbox', request: { to: string, nowMs: number } }
- *   | { kind: 'liftRestored', request: { nowMs: number } }
+ *   | { kind: 'liftRestored', request: { nowMs: number, lifts: number } }
  *   | { kind: 'quickCheck' }
  *   | { kind: 'readAhead', request: import('./read-ahead-job.js').ReadAheadRequest }
  *   | { kind: 'index', request: import('./search/index-job.js').IndexRequest }

@@ -140,7 +140,10 @@ export function salvageAccount(from, to, mailboxes) {
       'UPDATE account SET last_uid_validity = max(last_uid_validity, ?, (SELECT coalesce(max(uid_validity), 0) FROM mailboxes))'
     ).run(account === UNREADABLE ? 0 : account.last_uid_validity)
     if (account !== UNREADABLE)
-      to.prepare('UPDATE account SET created_at = ?').run(account.created_at)
+      to.prepare('UPDATE account SET created_at = ?, lifts = ?').run(
+        account.created_at,
+        account.lifts ?? 0
+      )
     // By name, once more: the index of the names has all keywords as well.
     for (const key of ['number', 'name']) copyTable(from, to, { name: 'keywords', keys: [key] })
     copyTable(from, to, { name: 'subscriptions', keys: ['name'] })

@@ -101,3 +101,22 @@ test('each tenant of an older audit log has its share (0008), and nothing of one
   ])
   after.close()
 })
+
+test('restores that the audit log knows of are counted (0013)', async (t) => {
+  const { db, open } = await oldDirectory(t, 12)
+  const note = db.prepare('INSERT INTO audit (at_ms, account_id, action) VALUES (1, ?, ?)')
+  for (const action of [
+    'account-create',
+    'restore-switched',
+    'restore-checked',
+    'restore-switched'
+  ])
+    note.run('a1', action)
+  note.run('a2', 'restore-deleted')
+  note.run('a3', 'account-delete')
+  db.close()
+  const directory = open()
+  t.after(() => directory.close())
+  const lifts = await Promise.all(['a1', 'a2', 'a3'].map((id) => directory.findLifts(id)))
+  assert.deepEqual(lifts, [2, 1, 0])
+})

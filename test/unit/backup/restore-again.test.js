@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { restoreAccount } from '../../../src/backup/restore-account.js'
 import { checkRestored } from '../../../src/accounts/restored.js'
 import { lockShared } from '../../../src/database/lock.js'
+import { appendOne, makeMessage } from '../../helpers/account-folder.js'
 import { openBackupHost } from '../../helpers/backup.js'
 import { ANNA, askForRestore, restore, withLogin } from '../../helpers/restore.js'
 
@@ -77,4 +78,30 @@ test('a second restore that is called off leaves the check of the first to be do
   await directory.flush()
   const [event] = await directory.pageAudit({ action: 'restore-checked', limit: 1 })
   assert.equal(event?.detail?.['generation'], generation)
+})
+
+test('a backup that is restored once more gives no UID or MODSEQ that came after its first restore', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 3)
+  const { generation } = await host.backUp()
+  const restoredWith = async (/** @type {number} */ messages, name = generation) => {
+    await restore(host, anna, name)
+    return await withLogin(host.services, ANNA, async (store) => {
+      const before = await store.mailboxStatus('INBOX')
+      for (let nth = 0; nth < messages; nth++)
+        await appendOne(store, 'INBOX', makeMessage(`later ${nth}`))
+      return { before, after: await store.mailboxStatus('INBOX') }
+    })
+  }
+  const { after: first } = await restoredWith(5)
+  const { generation: later } = await host.backUp()
+  const { before: second, after: third } = await restoredWith(1)
+  assert.equal(second.messageCount, 3)
+  assert.ok(second.uidNext >= first.uidNext)
+  assert.ok(second.highestModSeq > first.highestModSeq)
+  // Nor does one that has the first restore in it.
+  const { before: fourth } = await restoredWith(0, later)
+  assert.equal(fourth.messageCount, 8)
+  assert.ok(fourth.uidNext >= third.uidNext)
+  assert.ok(fourth.highestModSeq > third.highestModSeq)
 })

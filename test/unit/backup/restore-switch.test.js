@@ -185,28 +185,30 @@ for (const interrupted of /** @type {const} */ (['before', 'old away', 'after'])
   })
 }
 
-test('a switch that was cut short between the log of a backup and its mailbox keeps both together', async (t) => {
-  const host = await openBackupHost(t)
-  const anna = await host.addAccount(ANNA, 5)
-  const staged = join(anna.folder, 'restore-x')
-  await mkdir(staged)
-  await withLogin(host.services, ANNA, async (store) => {
-    await appendOne(store, 'INBOX', makeMessage('in the log', 2000))
-    for (const name of ['mail.db', 'mail.db-wal'])
-      await copyFile(join(anna.folder, name), join(staged, name))
+for (const when of ['before', 'between'])
+  test(`a switch that was cut short ${when} the log of a backup and its mailbox keeps both together`, async (t) => {
+    const host = await openBackupHost(t)
+    const anna = await host.addAccount(ANNA, 5)
+    const staged = join(anna.folder, 'restore-x')
+    await mkdir(staged)
+    await withLogin(host.services, ANNA, async (store) => {
+      await appendOne(store, 'INBOX', makeMessage('in the log', 2000))
+      for (const name of ['mail.db', 'mail.db-wal'])
+        await copyFile(join(anna.folder, name), join(staged, name))
+    })
+    const { directory } = host.services
+    await directory.beginRestore({
+      accountId: anna.id,
+      generation: '2026-01-01T00-00-00Z',
+      state: 'switching',
+      staged: 'restore-x',
+      replaced: 'replaced-x',
+      cipher: 'chacha20',
+      requestedAtMs: 1
+    })
+    await mkdir(join(anna.folder, 'replaced-x'))
+    await rename(join(anna.folder, 'mail.db'), join(anna.folder, 'replaced-x', 'mail.db'))
+    if (when === 'between')
+      await link(join(staged, 'mail.db-wal'), join(anna.folder, 'mail.db-wal'))
+    assert.equal(await withLogin(host.services, ANNA, countInbox), 6)
   })
-  const { directory } = host.services
-  await directory.beginRestore({
-    accountId: anna.id,
-    generation: '2026-01-01T00-00-00Z',
-    state: 'switching',
-    staged: 'restore-x',
-    replaced: 'replaced-x',
-    cipher: 'chacha20',
-    requestedAtMs: 1
-  })
-  await mkdir(join(anna.folder, 'replaced-x'))
-  await rename(join(anna.folder, 'mail.db'), join(anna.folder, 'replaced-x', 'mail.db'))
-  await link(join(staged, 'mail.db-wal'), join(anna.folder, 'mail.db-wal'))
-  assert.equal(await withLogin(host.services, ANNA, countInbox), 6)
-})

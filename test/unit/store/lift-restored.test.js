@@ -26,6 +26,29 @@ test('after a restore every number goes on above all that clients may know, and 
   assert.equal(uid, before.uidNext + UID_STEP)
 })
 
+test('a copy from before several restores goes on above what came after each of them', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  await appendMany(store, 'INBOX', 2)
+  const before = await store.mailboxStatus('INBOX')
+  const old = await store.createMailbox('old')
+  // The last one after a crash: nobody knows that it has been lifted.
+  for (const [lifts, done] of /** @type {const} */ ([
+    [3, 3],
+    [4, 4],
+    [4, 5]
+  ])) {
+    assert.equal(await store.liftRestored({ lifts }), done)
+    const { uidNext, highestModSeq } = await store.mailboxStatus('INBOX')
+    assert.equal(uidNext, before.uidNext + done * UID_STEP)
+    assert.equal(highestModSeq, before.highestModSeq + done * MODSEQ_STEP)
+  }
+  const next = await store.createMailbox('new')
+  assert.ok(next.id > old.id + 5000)
+  assert.ok(next.uidValidity > old.uidValidity + 5000)
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
 test('after a restore no id of a mailbox comes again, nor a UIDVALIDITY', async (t) => {
   const account = await accountFolder(t)
   const store = await account.create()

@@ -2,6 +2,7 @@
  * What every directory keeps for the host that has the mailboxes: restores and maintenance.
  */
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { isMailError } from '../../../../src/errors.js'
 import { newAccount } from '../../../helpers/directory-rows.js'
@@ -76,17 +77,51 @@ export function nodeContract({ name, setUp }) {
     await advance('asked', null)
     assert.deepEqual(await found(), ['lift', 'g1', '', undefined])
     await ask('g2')
-    await directory.noteLifted(accountId)
+    await directory.noteLifted(accountId, 1)
     assert.deepEqual(await found(), ['asked', 'g2', 's', undefined])
     await advance('asked', null)
     assert.deepEqual(await found(), ['check', 'g1', '', undefined])
     await ask('g2')
     await advance('asked', 'switching')
     await advance('switching', 'lift')
-    await directory.noteLifted(accountId)
+    await directory.noteLifted(accountId, 1)
     assert.deepEqual(await found(), ['check', 'g2', 's', undefined])
     await advance('check', null)
     assert.equal(await directory.findRestore(accountId), null)
+  })
+
+  test(`${name}: lifts are counted for each restore, also of an account that is deleted and comes back`, async (t) => {
+    const { data, directory } = await setUp(t)
+    const input = newAccount(data, 'anna@example.org')
+    const { id } = await directory.createAccount(input)
+    const lifts = () => directory.findLifts(id)
+    assert.equal(await lifts(), 0)
+    /** @type {PendingRestore} */
+    const restore = {
+      accountId: id,
+      generation: 'g1',
+      state: 'asked',
+      staged: 's',
+      replaced: 'r',
+      cipher: null,
+      requestedAtMs: 8
+    }
+    await directory.beginRestore(restore)
+    await directory.advanceRestore(id, { from: 'asked', to: null })
+    assert.equal(await lifts(), 0, 'called off')
+    await directory.beginRestore(restore)
+    await directory.advanceRestore(id, { from: 'asked', to: 'switching' })
+    await directory.advanceRestore(id, { from: 'switching', to: 'lift' })
+    assert.equal(await lifts(), 1)
+    await directory.noteLifted(id, 1)
+    assert.equal(await lifts(), 1)
+    // The copy had them already.
+    await directory.noteLifted(id, 3)
+    assert.equal(await lifts(), 3)
+    await directory.deleteAccount(id)
+    const folder = join(data, 'mail', 'example.org', 'again')
+    await directory.createAccount({ ...input, folder, restoredFrom: 'g1' })
+    assert.equal(await lifts(), 4)
   })
 
   test(`${name}: a folder that was planned is to be removed an hour later, unless an account stands in it`, async (t) => {
