@@ -199,13 +199,20 @@ test('what restores that were killed have staged takes no room once another has 
   assert.equal((await host.inboxOf(ANNA)).count, 3)
 })
 
-test('a mailbox comes back whose folder is gone, and nothing is said to be kept of it', async (t) => {
+test('a mailbox comes back whose folder is gone, with all mail that waited, and nothing is said to be kept of it', async (t) => {
   const host = await openBackupHost(t)
   const anna = await host.addAccount(ANNA, 3)
+  const spool = join(anna.folder, 'spool')
+  const { name } = await deliver(anna, 'waits')
+  // What does not open is set aside.
+  const aside = join('aside', `${'a'.repeat(32)}.sealed`)
+  await mkdir(join(spool, 'aside'), { recursive: true })
+  await writeFile(join(spool, aside), 'does not open')
   await host.backUp()
   await rm(anna.folder, { recursive: true })
   assert.equal((await restore(host, anna)).replaced, null)
   assert.equal((await host.inboxOf(ANNA)).count, 3)
+  for (const path of [name, aside]) assert.ok(existsSync(join(spool, path)), path)
   assert.deepEqual(
     readdirSync(anna.folder).filter((entry) => /^(restore|replaced)-/.test(entry)),
     []
