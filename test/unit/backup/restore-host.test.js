@@ -2,7 +2,7 @@ import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
 import { copyFile, mkdir, rename, rm, rmdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { loadConfig } from '../../../config/load.js'
 import { runBackup } from '../../../src/backup/run.js'
 import { createAppPassword } from '../../../src/accounts/app-passwords.js'
@@ -60,6 +60,13 @@ test('a whole host comes back onto an empty folder, the original gone: every cre
     restoreHost({ ...options, recoveryKey: await RecoveryKey.parse(other.recoveryKey) }),
     { code: 'RECOVERY_KEY_REJECTED' }
   )
+  const pepperFile = join(dirname(folder), 'pepper of another host')
+  await writeFile(pepperFile, Buffer.alloc(32, 1))
+  const elsewhere = { ...config, auth: { ...config.auth, pepperFile } }
+  await assert.rejects(restoreHost({ ...options, config: elsewhere, recoveryKey }), {
+    code: 'RESTORE_REFUSED',
+    detail: /another pepper$/
+  })
   assert.equal(existsSync(folder), false)
   // Killed while it wrote the first of its files, or the last.
   await mkdir(folder)
@@ -68,7 +75,9 @@ test('a whole host comes back onto an empty folder, the original gone: every cre
   // What is left of a host that has lost its directory is no empty folder.
   for (const name of ['mail', 'backup.json', 'restoring-directory.db']) {
     await mkdir(join(folder, name))
+    const before = readdirSync(folder)
     await assert.rejects(restoreHost({ ...options, recoveryKey }), { code: 'RESTORE_REFUSED' })
+    assert.deepEqual(readdirSync(folder), before)
     await rmdir(join(folder, name))
   }
   // A disk of its own has the one, the home of the server's user the other; backups lie in the last, by default.
