@@ -18,8 +18,17 @@ import { MailError } from '../errors.js'
  * @property {string} folder - relative to the data folder
  */
 
-/** The directory of a backup does not know of restores that came after it, on the host that is gone: fewer than so many. */
-const LATER_RESTORES = 15
+const HOUR_MS = 60 * 60 * 1000
+
+/**
+ * The directory of a backup knows nothing of restores that came after it: of mailboxes, and of the whole host from that same
+ * backup. So their number is taken from its age. It grows ever more slowly, because UIDs end after 4,096 lifts: 16 in the first
+ * hour, 75 in a day, 152 in a month; a backup that is restored again gets more once it has become a twentieth older.
+ *
+ * @param {number} ageMs - of the backup
+ * @returns {number} lifts that its mailboxes may have had since, this one included
+ */
+const liftsSince = (ageMs) => Math.ceil(16 * Math.log2(Math.max(2, 1 + ageMs / HOUR_MS)))
 
 /** A directory that is being completed. */
 export class RestoredDirectory {
@@ -64,9 +73,11 @@ export class RestoredDirectory {
    * @param {import('./directory-snapshot.js').AccountKeys} restored.keys
    * @param {string | null} restored.cipher - of the mailbox file that was restored
    * @param {string} restored.generation - of the backup
+   * @param {number} restored.copiedAtMs - the mailbox as of this time
    */
-  async completeAccount(accountId, { keys: { rows, rekey }, cipher, generation }) {
+  async completeAccount(accountId, { keys: { rows, rekey }, cipher, generation, copiedAtMs }) {
     const connection = this.#connection
+    const nowMs = this.#clock.nowMs()
     await connection.write(() => {
       writeKeyRows(connection, accountId, rows)
       connection.prepare('UPDATE accounts SET cipher = ? WHERE id = ?').run(cipher, accountId)
@@ -86,8 +97,8 @@ export class RestoredDirectory {
           `INSERT OR REPLACE INTO restores (account_id, generation, state, cipher, requested_at_ms)
            VALUES (?, ?, 'lift', ?, ?)`
         )
-        .run(accountId, generation, cipher, this.#clock.nowMs())
-      countLifts(connection, accountId, LATER_RESTORES + 1)
+        .run(accountId, generation, cipher, nowMs)
+      countLifts(connection, accountId, liftsSince(nowMs - copiedAtMs))
     })
   }
 

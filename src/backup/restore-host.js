@@ -236,7 +236,8 @@ class HostRestore {
         await syncFolder(dirname(folder))
       } else this.#progress.bytes += entry.bytes
       const { cipher } = snapshot
-      await directory.completeAccount(entry.id, { keys, cipher, generation: generation.name })
+      const { id, copiedAtMs } = entry
+      await directory.completeAccount(id, { keys, cipher, copiedAtMs, generation: generation.name })
       return null
     } catch (err) {
       // The recovery key has opened the directory: if it does not open the account's keys, the trouble is theirs.

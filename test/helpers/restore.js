@@ -3,11 +3,16 @@
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
+import { loadConfig } from '../../config/load.js'
 import { openStore } from '../../src/accounts/open-store.js'
 import { chooseGeneration, requireEntry } from '../../src/backup/choose.js'
 import { materialize } from '../../src/backup/materialize.js'
+import { Repository } from '../../src/backup/repository.js'
 import { restoreAccount } from '../../src/backup/restore-account.js'
+import { restoreHost } from '../../src/backup/restore-host.js'
+import { RecoveryKey } from '../../src/backup/sealed.js'
 import { readSnapshot } from '../../src/backup/snapshot-store.js'
+import { scratchFolder } from './account-folder.js'
 import { drainInto, logIn } from './accounts.js'
 import { writeSpoolFile } from './spool.js'
 
@@ -122,4 +127,36 @@ export async function askForRestore(host, account, name) {
     requestedAtMs: host.clock.nowMs()
   })
   return folder
+}
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {Host} host - the lost one
+ * @returns {Promise<{ settings: { data: string } & Record<string, unknown>,
+ *   restore: (name: string, target?: import('../../src/backup/targets/target.js').BackupTarget) => ReturnType<typeof restoreHost> }>}
+ *   an empty data folder with its settings, and what brings the host back there
+ */
+export async function emptyHost(t, host) {
+  const settings = {
+    data: join(await scratchFolder(t), 'new'),
+    defaultDomain: 'example.org',
+    'backup.folder': host.folder,
+    'auth.argon2.memoryKiB': 19 * 1024
+  }
+  /**
+   * @param {string} name - of the generation
+   * @param {import('../../src/backup/targets/target.js').BackupTarget} [target]
+   */
+  const restore = async (name, target = host.target) => {
+    const repository = new Repository(target)
+    return await restoreHost({
+      config: loadConfig({ settings, environment: {} }),
+      repository,
+      generation: await repository.readGeneration(name),
+      recoveryKey: await RecoveryKey.parse(host.recoveryKey),
+      clock: host.clock,
+      logger: host.services.logger
+    })
+  }
+  return { settings, restore }
 }

@@ -7,10 +7,12 @@ import { restoreAccount } from '../../../src/backup/restore-account.js'
 import { checkRestored } from '../../../src/accounts/restored.js'
 import { lockShared } from '../../../src/database/lock.js'
 import { appendOne, makeMessage } from '../../helpers/account-folder.js'
+import { openTestAccounts } from '../../helpers/accounts.js'
 import { openBackupHost } from '../../helpers/backup.js'
-import { ANNA, askForRestore, restore, withLogin } from '../../helpers/restore.js'
+import { ANNA, askForRestore, emptyHost, restore, withLogin } from '../../helpers/restore.js'
 
 const UID_STEP = 2 ** 20
+const HOUR_MS = 60 * 60 * 1000
 
 /**
  * @param {import('node:test').TestContext} t
@@ -80,28 +82,68 @@ test('a second restore that is called off leaves the check of the first to be do
   assert.equal(event?.detail?.['generation'], generation)
 })
 
+/**
+ * @param {import('../../helpers/restore.js').Host['services']} services
+ * @param {number} messages
+ * @returns {Promise<Record<'before' | 'after', { uidNext: number, highestModSeq: number, messageCount: number }>>} the inbox
+ *   before so many came, and with them
+ */
+const fillInbox = (services, messages) =>
+  withLogin(services, ANNA, async (store) => {
+    const before = await store.mailboxStatus('INBOX')
+    for (let nth = 0; nth < messages; nth++)
+      await appendOne(store, 'INBOX', makeMessage(`later ${nth}`))
+    return { before, after: await store.mailboxStatus('INBOX') }
+  })
+
+/**
+ * @param {{ uidNext: number, highestModSeq: number }} now
+ * @param {{ uidNext: number, highestModSeq: number }} known - to clients
+ */
+function assertAbove(now, known) {
+  assert.ok(now.uidNext >= known.uidNext)
+  assert.ok(now.highestModSeq > known.highestModSeq)
+}
+
 test('a backup that is restored once more gives no UID or MODSEQ that came after its first restore', async (t) => {
   const host = await openBackupHost(t)
   const anna = await host.addAccount(ANNA, 3)
   const { generation } = await host.backUp()
   const restoredWith = async (/** @type {number} */ messages, name = generation) => {
     await restore(host, anna, name)
-    return await withLogin(host.services, ANNA, async (store) => {
-      const before = await store.mailboxStatus('INBOX')
-      for (let nth = 0; nth < messages; nth++)
-        await appendOne(store, 'INBOX', makeMessage(`later ${nth}`))
-      return { before, after: await store.mailboxStatus('INBOX') }
-    })
+    return await fillInbox(host.services, messages)
   }
-  const { after: first } = await restoredWith(5)
+  const first = await restoredWith(5)
   const { generation: later } = await host.backUp()
-  const { before: second, after: third } = await restoredWith(1)
-  assert.equal(second.messageCount, 3)
-  assert.ok(second.uidNext >= first.uidNext)
-  assert.ok(second.highestModSeq > first.highestModSeq)
+  const second = await restoredWith(1)
+  assert.equal(second.before.messageCount, 3)
+  assertAbove(second.before, first.after)
   // Nor does one that has the first restore in it.
-  const { before: fourth } = await restoredWith(0, later)
-  assert.equal(fourth.messageCount, 8)
-  assert.ok(fourth.uidNext >= third.uidNext)
-  assert.ok(fourth.highestModSeq > third.highestModSeq)
+  const third = await restoredWith(0, later)
+  assert.equal(third.before.messageCount, 8)
+  assertAbove(third.before, second.after)
+})
+
+test('nor does a whole host that is restored once more from the same backup', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 3)
+  const { generation } = await host.backUp()
+  // Of what comes after the backup, its directory knows nothing.
+  await restore(host, anna)
+  await fillInbox(host.services, 1)
+  await restore(host, anna)
+  const lost = await fillInbox(host.services, 1)
+  const { open } = await openTestAccounts(t)
+  const restoredWith = async (/** @type {number} */ messages) => {
+    const { settings, restore: restoreThere } = await emptyHost(t, host)
+    await restoreThere(generation)
+    return await fillInbox(await open(settings), messages)
+  }
+  host.clock.advance(24 * HOUR_MS)
+  const first = await restoredWith(5)
+  host.clock.advance(2 * HOUR_MS)
+  const second = await restoredWith(0)
+  assertAbove(first.before, lost.after)
+  assert.equal(second.before.messageCount, 3)
+  assertAbove(second.before, first.after)
 })

@@ -22,7 +22,7 @@ import { scratchFolder } from '../../helpers/account-folder.js'
 import { logIn, makeAccount, openTestAccounts, tamper } from '../../helpers/accounts.js'
 import { openBackupHost } from '../../helpers/backup.js'
 import { crashing, rekey } from '../../helpers/change-keys.js'
-import { ANNA, PASSWORD, deliver, drain } from '../../helpers/restore.js'
+import { ANNA, PASSWORD, deliver, drain, emptyHost } from '../../helpers/restore.js'
 
 test('a whole host comes back onto an empty folder, the original gone: every credential works', async (t) => {
   const host = await openBackupHost(t)
@@ -122,35 +122,6 @@ test('a whole host comes back onto an empty folder, the original gone: every cre
   assert.deepEqual(failed, [])
   assert.ok(newBytes < 1_000_000)
 })
-
-/**
- * @param {import('node:test').TestContext} t
- * @param {import('../../helpers/restore.js').Host} host - the lost one
- */
-async function emptyHost(t, host) {
-  const settings = {
-    data: join(await scratchFolder(t), 'new'),
-    defaultDomain: 'example.org',
-    'backup.folder': host.folder,
-    'auth.argon2.memoryKiB': 19 * 1024
-  }
-  /**
-   * @param {string} name - of the generation
-   * @param {import('../../../src/backup/targets/target.js').BackupTarget} [target]
-   */
-  const restore = async (name, target = host.target) => {
-    const repository = new Repository(target)
-    return await restoreHost({
-      config: loadConfig({ settings, environment: {} }),
-      repository,
-      generation: await repository.readGeneration(name),
-      recoveryKey: await RecoveryKey.parse(host.recoveryKey),
-      clock: host.clock,
-      logger: host.services.logger
-    })
-  }
-  return { settings, restore }
-}
 
 test('an account that the backup has no good copy of is told, and not made without its mail', async (t) => {
   const host = await openBackupHost(t)
