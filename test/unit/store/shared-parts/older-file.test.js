@@ -36,6 +36,7 @@ test('the attachments of a mailbox that an older program has made are found', as
   const older = rawHandle(account)
   for (const table of ['part_queue', 'part_places', 'shared_part_uses', 'shared_parts'])
     older.exec(`DROP TABLE ${table}`)
+  older.exec('ALTER TABLE account DROP COLUMN lifts')
   older.exec('DELETE FROM schema_migrations WHERE version >= 11')
   older.close()
 
