@@ -136,34 +136,38 @@ test('an account that the backup has no good copy of is told, and not made witho
 
 test('a restore that broke off is gone on with; until then nothing else opens the folder', async (t) => {
   const host = await openBackupHost(t)
-  await host.addAccount(ANNA, 5)
-  await host.addAccount('bob@example.org', 2)
+  const counts = { [ANNA]: 5, 'bob@example.org': 2, 'carl@example.org': 1 }
+  for (const [address, count] of Object.entries(counts)) await host.addAccount(address, count)
   const { generation: older } = await host.backUp()
   const { generation: newer } = await host.backUp()
   const { settings, restore } = await emptyHost(t, host)
   const { target } = host
-  /** @type {string[]} */
-  const read = []
+  const staged = join(settings.data, 'restoring-directory.db')
+  const log = join(dirname(settings.data), 'log')
+  let read = 0
   /** @type {typeof target} */
   const breaking = {
     ...target,
     get: async (name) => {
-      if (name.startsWith('keys/') && read.push(name) > 1) throw new MailError('BACKUP_UNREACHABLE')
-      return await target.get(name)
+      if (!name.startsWith('keys/') || ++read === 1) return await target.get(name)
+      if (read === 2) throw new MailError('BACKUP_DAMAGED')
+      await copyFile(`${staged}-wal`, log)
+      throw new MailError('BACKUP_UNREACHABLE')
     }
   }
   await assert.rejects(restore(newer, breaking), { code: 'BACKUP_UNREACHABLE' })
   const { open } = await openTestAccounts(t)
   await assert.rejects(open(settings), { code: 'RESTORE_REFUSED' })
   await assert.rejects(restore(older), { code: 'RESTORE_REFUSED' })
-  // As a kill leaves them while the directory is turned over to WAL mode.
-  const journal = join(settings.data, 'restoring-directory.db-journal')
+  // As a kill leaves them, the one while the directory is turned over to WAL mode. By the other, an account is lost.
+  const journal = `${staged}-journal`
   await writeFile(journal, 'half')
-  assert.deepEqual(await restore(newer), { accounts: 2, missing: [] })
+  await copyFile(log, `${staged}-wal`)
+  assert.deepEqual(await restore(newer), { accounts: 3, missing: [] })
   assert.equal(existsSync(journal), false)
   const restored = await open(settings)
-  assert.equal((await host.inboxOf(ANNA, restored)).count, 5)
-  assert.equal((await host.inboxOf('bob@example.org', restored)).count, 2)
+  for (const [address, count] of Object.entries(counts))
+    assert.equal((await host.inboxOf(address, restored)).count, count)
 })
 
 test('a restore that was killed when all was in place takes nothing back that was done since', async (t) => {
