@@ -22,8 +22,9 @@ const HOUR_MS = 60 * 60 * 1000
 
 /**
  * The directory of a backup knows nothing of restores that came after it: of mailboxes, and of the whole host from that same
- * backup. So their number is taken from its age. It grows ever more slowly, because UIDs end after 4,096 lifts: 16 in the first
- * hour, 75 in a day, 152 in a month; a backup that is restored again gets more once it has become a twentieth older.
+ * backup. So their number is taken from its age. It grows ever more slowly, because ids of mailboxes end after 2,048 lifts and
+ * UIDs after 4,096: 16 in the first hour, 75 in a day, 152 in a month; a backup that is restored again gets more once it has
+ * become a twentieth older.
  *
  * @param {number} ageMs - of the backup
  * @returns {number} lifts that its mailboxes may have had since, this one included
