@@ -110,13 +110,14 @@ export async function indexPending(db, request, { writers, onBatch }) {
   const areMany = () => readSegments(db).length >= MANY_SEGMENTS
   for (let turn = 0; ; turn++) {
     if (isUrgent && turn === URGENT_BATCHES) return { left: 'texts', newContents }
-    const batch = await readBatch(db, source, { after, isCalledOff })
-    const last = batch.contents[batch.contents.length - 1]
-    if (!last) break
-    after = last.id
-    newContents += batch.contents.length
-    const isOurs = await write((to) => writeBatch(to, batch), batch.contents.length)
-    if (!isOurs) return { left: 'nothing', newContents }
+    const { through, ...batch } = await readBatch(db, source, { after, isCalledOff })
+    if (through === after) break
+    after = through
+    const count = batch.contents.length
+    newContents += count
+    // All of them may have gone.
+    if (count > 0 && !(await write((to) => writeBatch(to, batch), count)))
+      return { left: 'nothing', newContents }
     if (isCalledOff()) return { left: 'texts', newContents }
     if (areMany()) await mergeSegments(port, { maxContents: Infinity })
     // Now, and not at the end: the next messages come into the pages that this leaves.
@@ -181,16 +182,18 @@ export async function readTextOf(source, contentId, batchTokens, pace = UNHURRIE
  * @param {object} options
  * @param {number} options.after - content id
  * @param {() => boolean} options.isCalledOff - asked after each content; what is read until then is a batch too
- * @returns {Promise<{ segment: import('./segment-batch.js').NewSegment | null, contents: import('./index-rows.js').IndexedContent[] }>}
- *   without contents when nothing is left
+ * @returns {Promise<{ segment: import('./segment-batch.js').NewSegment | null, contents: import('./index-rows.js').IndexedContent[], through: number }>}
+ *   `through`: the last content that was looked at, `after` when nothing is left
  */
 async function readBatch(db, source, { after, isCalledOff }) {
   /** @type {import('./index-rows.js').IndexedContent[]} */
   const contents = []
   const batch = new SegmentBatch()
   let characters = 0
+  let through = after
   for (const { id } of readPending(db, after, BATCH_CONTENTS)) {
     if (!batch.hasRoomFor(id)) break
+    through = id
     const text = await readTextOf(source, id, batch.tokens)
     if (text === undefined) continue
     contents.push(toIndexed(id, text))
@@ -201,7 +204,7 @@ async function readBatch(db, source, { after, isCalledOff }) {
     if (characters > BATCH_CHARACTERS || batch.size > BATCH_POSTINGS) break
     if (isCalledOff()) break
   }
-  return { segment: await batch.toSegment(async () => {}), contents }
+  return { segment: await batch.toSegment(async () => {}), contents, through }
 }
 
 /**

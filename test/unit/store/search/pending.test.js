@@ -6,6 +6,7 @@ import test from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { migrate, readMigrations } from '../../../../src/database/migrate.js'
 import { openEncryptedDatabase } from '../../../../src/database/open.js'
+import { indexPending } from '../../../../src/store/search/index-job.js'
 import { readIndexState, resetStep, writeBatch } from '../../../../src/store/search/index-rows.js'
 import { readMark, readPending, readPendingIds } from '../../../../src/store/search/pending-rows.js'
 import { systemClock } from '../../../../src/support/clock.js'
@@ -13,6 +14,7 @@ import {
   accountFolder,
   appendOne,
   makeMessage,
+  rawHandle,
   scratchFolder
 } from '../../../helpers/account-folder.js'
 import { explaining } from '../../../helpers/explain.js'
@@ -120,6 +122,30 @@ test('a batch that was read before others were complete leaves them on the list'
   await database.write((db) => writeBatch(db, batch))
   const left = await database.read((db) => readPending(db, 0, 10).map(({ id }) => id))
   assert.deepEqual(left, [ids[0], ids[2], ids[4]])
+})
+
+test('what comes behind hundreds of contents that have just gone is indexed in the same run', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  const { database, indexer } = store.searchAccess
+  await indexer.close()
+  await database.write((db) =>
+    db.exec(`WITH RECURSIVE ids (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM ids WHERE id < 300)
+      INSERT INTO contents (id, hash, size, chunk_size) SELECT id, NULL, 10, 131072 FROM ids`)
+  )
+  await appendOne(store, 'INBOX', makeMessage('word'))
+  // As it looks to a run that reads the list just before a sweep, and the texts just after it.
+  await database.write((db) =>
+    db.exec(`INSERT INTO search_listed (content_id) SELECT id FROM contents WHERE id <= 300;
+      UPDATE search_state SET listed_through = 300`)
+  )
+  const db = rawHandle(account)
+  t.after(() => db.close())
+  const none = () => new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)
+  const request = { isUrgent: false, newContents: 0, wish: none(), waiting: none() }
+  await indexPending(db, request, { writers: none(), onBatch: () => {} })
+  assert.deepEqual(readPending(db, 300, 10), [])
+  assert.equal(readIndexState(db).indexedCount, 1)
 })
 
 test('what is expunged goes from the list or from the index, on either side of the mark', async (t) => {
