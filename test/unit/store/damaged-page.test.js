@@ -141,10 +141,15 @@ test('what could not be read for a moment is taken in a while later, without fur
   const reading = t.mock.method(database, 'read', () => Promise.reject(new MailError('BUSY')))
   await store.pollOtherProcesses()?.catch(() => {})
   reading.mock.restore()
+  // Neither at once …
+  assert.equal(store.pollOtherProcesses(Infinity), null)
   laterMs += 60_000
   await store.pollOtherProcesses(Infinity)
   assert.deepEqual(aliveUids(view), [1, 2, 3])
   assert.equal(view.failure, null)
+  // … nor once more.
+  laterMs += 60_000
+  assert.equal(store.pollOtherProcesses(Infinity), null)
 })
 
 test('a view that goes to make room while it cannot be read takes none along that was opened meanwhile', async (t) => {
@@ -181,4 +186,39 @@ test('a view that goes to make room while it cannot be read takes none along tha
   assert.notEqual(view, idle)
   const uid = await appendOne(store, 'INBOX', makeMessage('new'))
   assert.deepEqual(aliveUids(view), [...uids.slice(1), uid])
+})
+
+test('a mailbox that could not be opened is read anew by whoever opens it next', async (t) => {
+  const account = await accountFolder(t)
+  const maker = await account.create()
+  const uids = await appendMany(maker, 'INBOX', 10)
+  await maker.close()
+  const path = join(account.folder, 'mail.db')
+  const page = pagesOf(path, account.key, 'messages', 'leaf')[0] ?? 0
+  const store = await account.open({ onAlert: () => {} })
+  damagePage(path, page)
+  await assert.rejects(store.openView('INBOX'), { code: 'ACCOUNT_DAMAGED' })
+  // Flips the same bits back.
+  damagePage(path, page)
+  assert.deepEqual(aliveUids((await store.openView('INBOX')).view), uids)
+})
+
+test('a view that nobody uses and that could not be brought up to date takes no room of others', async (t) => {
+  const account = await accountFolder(t)
+  const idleViews = new IdleViews({ totalBytes: 1 << 20 })
+  const store = await account.create({ idleViews, onAlert: () => {} })
+  const uids = await appendMany(store, 'INBOX', 10)
+  store.closeView((await store.openView('INBOX')).view)
+  assert.ok(idleViews.usedBytes > 0)
+  const other = await account.open()
+  const uid = await appendOne(other, 'INBOX', makeMessage('from elsewhere'))
+  await store.checkpoint()
+  const path = join(account.folder, 'mail.db')
+  const page = pagesOf(path, account.key, 'messages', 'leaf')[0] ?? 0
+  damagePage(path, page)
+  forgetPages(store)
+  await store.pollOtherProcesses()
+  assert.equal(idleViews.usedBytes, 0)
+  damagePage(path, page)
+  assert.deepEqual(aliveUids((await store.openView('INBOX')).view), [...uids, uid])
 })

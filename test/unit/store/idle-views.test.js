@@ -81,8 +81,10 @@ test('a view in use is not counted, nor is that of a mailbox that was deleted', 
   assert.equal(idleViews.usedBytes, view.bytes)
   await store.createMailbox('Work')
   await openAndClose(store, 'Work')
+  assert.equal(store.viewBytes, 2 * view.bytes)
   await store.deleteMailbox('Work')
   assert.equal(idleViews.usedBytes, view.bytes)
+  assert.equal(store.viewBytes, view.bytes)
 })
 
 test('without a budget nothing is kept', async (t) => {
