@@ -98,3 +98,14 @@ test('what is made anew of a message that is swept meanwhile is not written', as
   assert.deepEqual(records.map(({ uid }) => uid).slice(-2), [2, 3])
   assert.deepEqual((await store.verify()).problems, [])
 })
+
+test('a message that has gone is not told as one without a text, where the index is asked alone', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  for (let n = 0; n < 5; n++) await appendOne(store, 'INBOX', makeMessage(`needle ${n}`))
+  await store.indexSearch()
+  const { view, selected } = await selectIn(store)
+  await remove(store, view, 2)
+  const key = { op: /** @type {const} */ ('body'), value: 'nowhere' }
+  const request = { store, view, selected, clock: systemClock }
+  assert.deepEqual(await searchMessages({ ...request, key: { op: 'not', key } }), [0, 2, 3, 4])
+})
