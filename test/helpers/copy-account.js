@@ -16,8 +16,9 @@ export const messageOf = (uid) => ({ uid, bytes: Buffer.from(`Subject: ${uid}\r\
 /**
  * @param {AccountStore} store
  * @param {number} port
+ * @param {number} [connections]
  */
-export async function copy(store, port) {
+export async function copy(store, port, connections = 1) {
   const server = parseSourceServer(`imap://ann@127.0.0.1:${port}`)
   const pool = new SourcePool({
     login: {
@@ -26,7 +27,7 @@ export async function copy(store, port) {
       certificateAuthority: null,
       mayBePlaintext: true
     },
-    connections: 1,
+    connections,
     retryMs: [0, 0]
   })
   /** @type {string[]} */

@@ -103,7 +103,8 @@ async function appendAlone(target, message, stored) {
   try {
     await append(target, [message], stored)
   } catch (error) {
-    if (!isMailError(error, 'LIMIT') && !isMailError(error, 'CANNOT')) throw error
+    // It was swept while it waited, for instance.
+    if (!isMailError(error, 'LIMIT')) throw error
     stored.failures.push({ uid, error })
   }
 }

@@ -216,6 +216,30 @@ test('a message that is empty or too big is a failure, and keeps no other back',
   assert.match(failures.sort().join('; '), /^2: .* is empty; 3: .* is larger than/)
 })
 
+test('a message that was swept while it waited for one before it keeps no other back', async (t) => {
+  let laterMs = 0
+  const store = await temporaryStore(t, { clock: { nowMs: () => Date.now() + laterMs } })
+  const sizes = [LARGE.length, 50, 900_000, 60, LARGE.length - 1]
+  const messages = sizes.map((size, at) => ({ uid: at + 1, bytes: LARGE.subarray(0, size) }))
+  /** @type {import('node:net').Socket[]} */
+  const silent = []
+  const { port } = await startImapSource(t, {
+    folders: { INBOX: { uidValidity: 7, messages } },
+    answer: ({ command, socket }) => {
+      if (laterMs > 0 || !command.includes('[]<0.')) return false
+      // The first is not answered. Those between have come when the last is asked for: more than an hour goes by.
+      silent.push(socket)
+      if (silent.length === 1) return true
+      laterMs = 2 * 3600_000
+      store.upkeep.sweep().then(() => silent.forEach((each) => each.destroy()))
+      return true
+    }
+  })
+  const { copied, failures } = await copy(store, port, 2)
+  assert.deepEqual([copied, failures.map(([uid]) => uid)], [4, ['3']])
+  assert.equal((await copy(store, port)).copied, 1)
+})
+
 for (const [what, text, failure] of /** @type {const} */ ([
   ['refuses', 'NO [UNAVAILABLE] it cannot be read', /^2: Command failed$/],
   ['leaves out', 'OK done', /^2: the server lists this message and does not give it$/]
