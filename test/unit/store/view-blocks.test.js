@@ -96,6 +96,7 @@ test('a large mailbox is packed but for its newest messages, and then reads the 
   assert.deepEqual((await read(inbox, since)).rows, rows.slice(11_000))
   const packed = db.prepare('SELECT sum(length(data)) FROM view_blocks').pluck().get()
   assert.ok(Number(packed) < 11 * BLOCK_UIDS, `${packed} bytes`)
+  assert.deepEqual((await store.verify()).problems, [])
 })
 
 /** How far messages are apart from each other, and how many blocks that gives: few messages in each are no gain. */
