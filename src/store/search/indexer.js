@@ -153,8 +153,11 @@ export class SearchIndexer {
       hasPending(db, INLINE_CONTENTS + 1)
     ])
     // Some texts are read although they are indexed: those that the index says too little of.
-    if (hasAny) this.#isWanted = true
+    if (!hasAny) return
+    this.#isWanted = true
     if (hasMany) this.#turns.want()
+    // Another process may have brought them, and have ended before they were indexed: nothing has been noted of it here.
+    this.#lookIn(QUIET_MS)
   }
 
   /**

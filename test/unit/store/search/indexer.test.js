@@ -8,6 +8,7 @@ import { searchMessages } from '../../../../src/store/search/evaluate.js'
 import { chooseMerge } from '../../../../src/store/search/segment-merge.js'
 import { readSegments } from '../../../../src/store/search/segment-rows.js'
 import { systemClock as clock } from '../../../../src/support/clock.js'
+import { accountFolder } from '../../../helpers/account-folder.js'
 import { pendingCount } from '../../../helpers/index-oracle.js'
 import { selectIn } from '../../../helpers/selected.js'
 import { appendAll, temporaryStore } from '../../../helpers/temporary-store.js'
@@ -162,6 +163,26 @@ for (const [what, much] of Object.entries(MUCH)) {
     assert.ok(!isLate(), `${appended} messages came meanwhile`)
   })
 }
+
+test('what another process has brought before it ended is indexed for a search that had to read it', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  await store.indexSearch()
+  // The looks that begin with the store come to their end: nothing has come for long.
+  const { now } = performance
+  let laterMs = 0
+  t.mock.method(performance, 'now', () => now.call(performance) + laterMs)
+  for (let look = 0; look < 2; look++) {
+    laterMs += 2 * LITTLE_QUIET_MS
+    await sleep(1500)
+  }
+  const other = await account.open()
+  await appendAll(other, 'INBOX', mails('foreign', 200))
+  await other.close()
+  await store.pollOtherProcesses()
+  assert.equal(await countFound(store, 'word-foreign-'), 200)
+  while ((await pendingCount(store)) > 0) await sleep(50)
+})
 
 test('while others wait for a turn, merging is left for later, and done when nobody waits', async (t) => {
   const stores = await Promise.all(Array.from({ length: 6 }, () => temporaryStore(t)))
