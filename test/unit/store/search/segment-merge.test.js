@@ -12,6 +12,7 @@ import {
   chooseMerge,
   mergeSegments
 } from '../../../../src/store/search/segment-merge.js'
+import { SegmentCursor } from '../../../../src/store/search/segment-cursor.js'
 import { termRow } from '../../../../src/store/search/segment-format.js'
 import {
   areWhole,
@@ -174,6 +175,12 @@ test('when much has gone every segment is written anew, those that are too far a
     ]
   )
   assert.deepEqual([...(await ask(store, 'same', 'text')).certain], [1, far])
+  await database.readSettled((db) => {
+    // The word of the one that has gone takes no room.
+    const cursor = new SegmentCursor(db, rows[0] ?? never())
+    for (; !cursor.isAtEnd; cursor.advance(db))
+      assert.ok(cursor.postings(db).length > 0, cursor.term)
+  })
 })
 
 test('a merge that another process has taken for left gives up, and the index stays whole', async (t) => {
