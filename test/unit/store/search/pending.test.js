@@ -9,6 +9,7 @@ import { openEncryptedDatabase } from '../../../../src/database/open.js'
 import { indexPending } from '../../../../src/store/search/index-job.js'
 import { readIndexState, resetStep, writeBatch } from '../../../../src/store/search/index-rows.js'
 import { readMark, readPending, readPendingIds } from '../../../../src/store/search/pending-rows.js'
+import { insertBlocks, insertSegment } from '../../../../src/store/search/segment-rows.js'
 import { systemClock } from '../../../../src/support/clock.js'
 import {
   accountFolder,
@@ -124,6 +125,33 @@ test('a batch that was read before others were complete leaves them on the list'
   assert.deepEqual(left, [ids[0], ids[2], ids[4]])
 })
 
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {Parameters<typeof rawHandle>[0]} account
+ * @returns {Promise<ReturnType<typeof rawHandle>>} the connection of a job that has done what a thread does for the index
+ */
+async function indexedByThread(t, account) {
+  const db = rawHandle(account)
+  t.after(() => db.close())
+  const none = () => new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)
+  const request = { isUrgent: false, newContents: 0, wish: none(), waiting: none() }
+  await indexPending(db, request, { writers: none(), onBatch: () => {} })
+  return db
+}
+
+test('what a killed program was making of the index goes', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  await store.searchAccess.indexer.close()
+  await store.searchAccess.database.write((db) => {
+    const id = insertSegment(db, { base: 1, last: 9, contentCount: 0 })
+    insertBlocks(db, id, [{ isPosting: false, number: 0, data: Buffer.alloc(100) }])
+  })
+  const db = await indexedByThread(t, account)
+  for (const table of ['search_segments', 'search_blocks'])
+    assert.equal(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(), 0, table)
+})
+
 test('what comes behind hundreds of contents that have just gone is indexed in the same run', async (t) => {
   const account = await accountFolder(t)
   const store = await account.create()
@@ -139,11 +167,7 @@ test('what comes behind hundreds of contents that have just gone is indexed in t
     db.exec(`INSERT INTO search_listed (content_id) SELECT id FROM contents WHERE id <= 300;
       UPDATE search_state SET listed_through = 300`)
   )
-  const db = rawHandle(account)
-  t.after(() => db.close())
-  const none = () => new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)
-  const request = { isUrgent: false, newContents: 0, wish: none(), waiting: none() }
-  await indexPending(db, request, { writers: none(), onBatch: () => {} })
+  const db = await indexedByThread(t, account)
   assert.deepEqual(readPending(db, 300, 10), [])
   assert.equal(readIndexState(db).indexedCount, 1)
 })
