@@ -3,8 +3,11 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { MailError } from '../../../../src/errors.js'
 import { readMessageRecords } from '../../../../src/store/read-messages.js'
 import { searchMessages } from '../../../../src/store/search/evaluate.js'
+import { readTextOf } from '../../../../src/store/search/index-job.js'
+import { BatchTokens } from '../../../../src/store/search/token-collector.js'
 import { systemClock } from '../../../../src/support/clock.js'
 import {
   accountFolder,
@@ -109,3 +112,16 @@ test('a message that has gone is not told as one without a text, where the index
   const request = { store, view, selected, clock: systemClock }
   assert.deepEqual(await searchMessages({ ...request, key: { op: 'not', key } }), [0, 2, 3, 4])
 })
+
+for (const [code, outcome] of /** @type {const} */ ([
+  ['MESSAGE_GONE', undefined],
+  ['ACCOUNT_DAMAGED', null],
+  ['BUSY', 'thrown'],
+  ['SHUTTING_DOWN', 'thrown']
+]))
+  test(`a message that is not read for ${code} is left out of the index only where it cannot be read at all`, async () => {
+    const database = { readSettled: () => Promise.reject(new MailError(code)) }
+    const reading = readTextOf(database, 1, new BatchTokens())
+    if (outcome === 'thrown') await assert.rejects(reading, { code })
+    else assert.equal(await reading, outcome)
+  })
