@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import test from 'node:test'
+import { tryReserve } from '../../../../src/database/lock.js'
 import { searchMessages } from '../../../../src/store/search/evaluate.js'
 import { chooseMerge } from '../../../../src/store/search/segment-merge.js'
 import { readSegments } from '../../../../src/store/search/segment-rows.js'
@@ -181,6 +182,19 @@ test('what another process has brought before it ended is indexed for a search t
   await other.close()
   await store.pollOtherProcesses()
   assert.equal(await countFound(store, 'word-foreign-'), 200)
+  while ((await pendingCount(store)) > 0) await sleep(50)
+})
+
+test('what another process was indexing when it ended is indexed a while later', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  // As a process that indexes this mailbox holds it.
+  const lock = tryReserve(account.folder)
+  assert.ok(lock)
+  await appendAll(store, 'INBOX', mails('many', 40))
+  await sleep(2500)
+  assert.equal(await pendingCount(store), 40)
+  lock.release()
   while ((await pendingCount(store)) > 0) await sleep(50)
 })
 
