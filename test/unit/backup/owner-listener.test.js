@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { connect as connectTo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -109,6 +110,14 @@ test('what is not open here, cannot be asked now, or is no question is answered 
   await listener.close()
   assert.equal(existsSync(listener.path), false)
   assert.equal(await freeze(owner, 'one'), 'broken')
+})
+
+test('a mailbox whose file cannot be opened any more is not said to be held', async (t) => {
+  const { connect, store } = await setUp(t)
+  const owner = await connect()
+  await rm(store.folder, { recursive: true })
+  assert.equal(await freeze(owner, 'one'), 'failed')
+  assert.equal(await owner.ask({ op: 'ping' }), 'alive')
 })
 
 for (const line of ['null', '7', '"ping"', '']) {
