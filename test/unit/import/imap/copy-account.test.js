@@ -76,6 +76,21 @@ test('a folder that the source numbers anew brings in what is new there, and not
   assert.equal((await inbox(store)).length, 6)
 })
 
+for (const [count, goneCount, isKept] of /** @type {const} */ ([
+  [50, 50, false],
+  [101, 51, true],
+  [102, 51, false]
+]))
+  test(`of ${count} messages here, ${goneCount} that are gone at the source ${isKept ? 'stay' : 'go'}`, async (t) => {
+    const store = await temporaryStore(t)
+    const messages = Array.from({ length: count }, (_, at) => messageOf(at + 1))
+    const { port } = await startImapSource(t, { folders: { INBOX: { uidValidity: 7, messages } } })
+    assert.equal((await copy(store, port)).copied, count)
+    messages.splice(0, goneCount)
+    const { expunged, kept } = await copy(store, port)
+    assert.deepEqual([expunged, kept], isKept ? [0, goneCount] : [goneCount, 0])
+  })
+
 test('a connection that is lost while messages are listed is made again', async (t) => {
   const store = await temporaryStore(t)
   let lost = 0
