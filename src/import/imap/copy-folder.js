@@ -201,7 +201,9 @@ async function bringFlags({ pool, planned }, { target, known, opened, isFinished
       return await connection.readFlags(range, { changedSince })
     })
   const { sourceModSeq } = target.folder
-  if (isFinished && sourceModSeq > 0 && opened.modSeq !== null) {
+  // A server that has lost its index may count from the beginning again, below what it told.
+  const mayAskForChanges = opened.modSeq !== null && opened.modSeq >= BigInt(sourceModSeq)
+  if (isFinished && sourceModSeq > 0 && mayAskForChanges) {
     // RFC 7162 §3.1.4.1
     if (opened.modSeq === BigInt(sourceModSeq)) return 0
     return await applyFlagChanges(target, known, await read('1:*', sourceModSeq))

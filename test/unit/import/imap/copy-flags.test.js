@@ -98,6 +98,42 @@ test('where no keyword is left, what else changes of the flags at the source com
   assert.deepEqual(await flagsHere(store), ['\\Answered', '\\Seen'])
 })
 
+for (const [what, modSeq] of /** @type {const} */ ([
+  ['goes on counting its changes', 1001],
+  ['has lost its index and counts its changes anew', 5],
+  ['counts its changes higher than we can', 2n ** 62n]
+]))
+  test(`flags come from a source that ${what}`, async (t) => {
+    const store = await temporaryStore(t)
+    const message = { ...messageOf(1), flags: '' }
+    let highest = 1000n
+    const { port } = await startImapSource(t, {
+      folders: { INBOX: { uidValidity: 7, messages: [message] } },
+      answer: ({ command, say, end }) => {
+        if (command === 'CAPABILITY') say('CAPABILITY IMAP4rev1 ENABLE CONDSTORE')
+        else if (command.startsWith('ENABLE')) say('ENABLED CONDSTORE')
+        else if (command.includes('CHANGEDSINCE')) {
+          const [, since = ''] = /CHANGEDSINCE (\d+)/.exec(command) ?? []
+          if (highest > BigInt(since))
+            say(`1 FETCH (UID 1 FLAGS (${message.flags}) MODSEQ (${highest}))`)
+        } else {
+          if (command.startsWith('EXAMINE')) say(`OK [HIGHESTMODSEQ ${highest}] highest`)
+          return false
+        }
+        end()
+        return true
+      }
+    })
+    assert.equal((await copy(store, port)).copied, 1)
+    assert.equal((await copy(store, port)).flagged, 0)
+    for (const flags of ['\\Seen', '\\Answered \\Seen']) {
+      message.flags = flags
+      highest = highest === 1000n ? BigInt(modSeq) : highest + 1n
+      assert.equal((await copy(store, port)).flagged, 1)
+      assert.deepEqual(await flagsHere(store), flags.split(' '))
+    }
+  })
+
 test('a message whose flags are NIL has none', async (t) => {
   const store = await temporaryStore(t)
   const { port } = await startImapSource(t, {
