@@ -237,7 +237,7 @@ test('a segment with thousands of the longest values of Message-ID can be read a
       return String.fromCodePoint(...letters).padEnd(256, '長')
     })
     const none = () => tokensOf(batch, '')
-    batch.add(contentId, { body: none(), header: none(), ids: new Set(ids) })
+    batch.add(contentId, { body: none(), header: none(), ids: new Set(ids.reverse()) })
     await writeSegment(store, batch, [contentId])
   }
   await mergeSegments(
