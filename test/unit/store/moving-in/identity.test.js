@@ -338,3 +338,7 @@ test('a use moves from an empty mailbox to the one that has it at the source', a
   await store.createMailbox('Papierkorb')
   assert.equal(await store.movingIn.giveUse('Papierkorb', '\\Trash'), false)
 })
+
+test('the keys that say which messages have come are those of files that are there', () => {
+  assert.equal(imapImportKey(258, 3).toString('hex'), '696d61700000010200000003')
+})
