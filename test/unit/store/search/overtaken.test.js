@@ -138,3 +138,24 @@ test('of two processes that index a mailbox at once, one does it alone, and the 
   }
   assert.deepEqual((await here.verify()).problems, [])
 })
+
+test('what another process has indexed since it was looked what waits is not indexed once more', async (t) => {
+  const account = await accountFolder(t)
+  const here = await account.create()
+  const there = await account.open()
+  for (let n = 0; n < 5; n++) await appendOne(here, 'INBOX', makeMessage(`word ${n}`))
+  const { database } = here.searchAccess
+  const read = database.readSettled.bind(database)
+  let reads = 0
+  t.mock.method(database, 'readSettled', async (/** @type {(db: any) => any} */ work) => {
+    const result = await read(work)
+    if (++reads === 1) await there.indexSearch()
+    return result
+  })
+  await here.indexSearch()
+  const segments = await read(readSegments)
+  assert.deepEqual(
+    segments.map(({ contentCount }) => contentCount),
+    [5]
+  )
+})

@@ -9,7 +9,11 @@ import { openEncryptedDatabase } from '../../../../src/database/open.js'
 import { indexPending } from '../../../../src/store/search/index-job.js'
 import { readIndexState, resetStep, writeBatch } from '../../../../src/store/search/index-rows.js'
 import { readMark, readPending, readPendingIds } from '../../../../src/store/search/pending-rows.js'
-import { insertBlocks, insertSegment } from '../../../../src/store/search/segment-rows.js'
+import {
+  insertBlocks,
+  insertSegment,
+  leaveSegments
+} from '../../../../src/store/search/segment-rows.js'
 import { systemClock } from '../../../../src/support/clock.js'
 import {
   accountFolder,
@@ -150,6 +154,18 @@ test('what a killed program was making of the index goes', async (t) => {
   const db = await indexedByThread(t, account)
   for (const table of ['search_segments', 'search_blocks'])
     assert.equal(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(), 0, table)
+})
+
+test('what a merge has left, and the program of before did not come to delete, goes', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  await store.indexSearch()
+  await store.searchAccess.database.write((db) => {
+    const id = insertSegment(db, { base: 1, last: 9, contentCount: 0 })
+    insertBlocks(db, id, [{ isPosting: false, number: 0, data: Buffer.alloc(100) }])
+    leaveSegments(db, [{ id }])
+  })
+  await store.indexSearch()
+  assert.equal((await store.upkeep.readIndexNeeds()).hasRest, false)
 })
 
 test('what comes behind hundreds of contents that have just gone is indexed in the same run', async (t) => {
