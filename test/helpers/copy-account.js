@@ -35,9 +35,16 @@ export async function copy(store, port, connections = 1) {
   const onFailure = (/** @type {{ uid: number | null, error: unknown }} */ { uid, error }) => {
     failures.push(`${uid}: ${/** @type {Error} */ (error).message}`)
   }
+  /** @type {string[]} */
+  const told = []
+  const onProgress = (
+    /** @type {string} */ mailbox,
+    /** @type {{ done: number, total: number }} */ { done, total }
+  ) => told.push(`${mailbox} ${done}/${total}`)
+  const observer = { onFailure, onProgress }
   try {
     const source = server.name
-    return { ...(await copyAccount({ store, pool, source, observer: { onFailure } })), failures }
+    return { ...(await copyAccount({ store, pool, source, observer })), failures, told }
   } finally {
     await pool.close()
   }

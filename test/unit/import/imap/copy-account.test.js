@@ -76,6 +76,19 @@ test('a folder that the source numbers anew brings in what is new there, and not
   assert.equal((await inbox(store)).length, 6)
 })
 
+test('a message that is deleted there while messages are listed is no failure', async (t) => {
+  const store = await temporaryStore(t)
+  const messages = [1, 2, 3].map(messageOf)
+  const { port } = await startImapSource(t, {
+    folders: { INBOX: { uidValidity: 7, messages } },
+    answer: ({ command }) => {
+      if (command.startsWith('UID SEARCH') && messages.length === 3) messages.pop()
+    }
+  })
+  const { copied, failures } = await copy(store, port)
+  assert.deepEqual([copied, failures], [2, []])
+})
+
 for (const [count, goneCount, isKept] of /** @type {const} */ ([
   [50, 50, false],
   [101, 51, true],
@@ -226,8 +239,9 @@ test('a message that is empty or too big is a failure, and keeps no other back',
     messageOf(4)
   ]
   const { port } = await startImapSource(t, { folders: { INBOX: { uidValidity: 7, messages } } })
-  const { copied, failed, failures } = await copy(store, port)
+  const { copied, failed, failures, told } = await copy(store, port)
   assert.deepEqual([copied, failed], [2, 2])
+  assert.deepEqual([told[0], told.at(-1)], ['INBOX 0/4', 'INBOX 4/4'])
   assert.match(failures.sort().join('; '), /^2: .* is empty; 3: .* is larger than/)
 })
 
