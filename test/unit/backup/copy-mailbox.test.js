@@ -9,6 +9,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readFreezeFile } from '../../../src/database/freeze-file.js'
 import { OWNER, look, mailboxToCopy, start } from '../../helpers/copied-mailbox.js'
+import { PAGE_BYTES, damagePage } from '../../helpers/damage-page.js'
 
 test('a mailbox that nobody has open is copied as it lies', async (t) => {
   const { copy, place, folder } = await mailboxToCopy(t)
@@ -34,6 +35,22 @@ test('what a crash left in the -wal comes along', async (t) => {
   assert.ok(messages >= 10 + acknowledged)
   // The killed owner's socket is gone as well.
   assert.deepEqual(await readdir(runFolder), [])
+})
+
+test('a mailbox that is written while it is read is read again', async (t) => {
+  const { copy, place, folder } = await mailboxToCopy(t)
+  const path = join(folder, 'mail.db')
+  let isWritten = false
+  const made = await copy({
+    onRead: () => {
+      if (isWritten) return
+      isWritten = true
+      // As by a process that asks nobody: what has been read, and what is still to be.
+      for (const page of [2, statSync(path).size / PAGE_BYTES]) damagePage(path, page)
+    }
+  })
+  const copied = await readFile(join(await place(made, 'copy'), 'mail.db'))
+  assert.ok(copied.equals(await readFile(path)))
 })
 
 test('mail that is set aside while the spool is read is in the copy', async (t) => {
