@@ -95,6 +95,11 @@ const CASES = [
     messages: [[FROM, `A: b\n\nbody\n${OTHER}\nmore\n`]]
   },
   {
+    name: 'a line that begins with a bare CR is not empty',
+    mbox: `${FROM}\nA: b\n\n\rbody\n${OTHER}\nmore\n\n`,
+    messages: [[FROM, `A: b\n\n\rbody\n${OTHER}\nmore\n`]]
+  },
+  {
     name: 'a line with the date alone is text, also on a Friday',
     mbox: `${FROM}\nA: b\n\nbody\nFri Jul  3 05:04:01 2020\nStatus: open\n`,
     messages: [[FROM, 'A: b\n\nbody\nFri Jul  3 05:04:01 2020\nStatus: open\n']]
