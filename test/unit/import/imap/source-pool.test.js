@@ -1,9 +1,32 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { SourceConnection } from '../../../../src/import/imap/source-connection.js'
 import { SourcePool } from '../../../../src/import/imap/source-pool.js'
 import { parseSourceServer } from '../../../../src/import/imap/source-server.js'
 import { startImapSource } from '../../../helpers/imap-source.js'
+
+for (const mayBePlaintext of [false, true])
+  test(`a server across a network that has no TLS ${mayBePlaintext ? 'gets the password where that is wanted' : 'gets no password'}`, async (t) => {
+    /** @type {string[]} */
+    const commands = []
+    const { port } = await startImapSource(t, {
+      folders: {},
+      answer: ({ command }) => {
+        commands.push(command)
+      }
+    })
+    const connecting = SourceConnection.connect({
+      // This machine by an address that is none of its own.
+      server: parseSourceServer(`imap://ann@0.0.0.0:${port}`),
+      password: Buffer.from('pass'),
+      certificateAuthority: null,
+      mayBePlaintext
+    })
+    if (mayBePlaintext) await (await connecting).close()
+    else await assert.rejects(connecting)
+    assert.equal(/pass|AUTHENTICATE/.test(commands.join()), mayBePlaintext)
+  })
 
 /**
  * @param {number} port
