@@ -290,6 +290,15 @@ export class AccountDatabase {
   }
 
   /**
+   * @returns {number} how often others were noticed to have committed, up to now: where it is what it was, what was told of the
+   *   file before is the last that anybody has
+   */
+  countForeignCommits() {
+    this.#noticeForeignCommits()
+    return this.#foreign.count
+  }
+
+  /**
    * Looks, which does not count as use: a file that sleeps goes on sleeping while nobody has written.
    *
    * @returns {Promise<boolean>} whether another connection may have committed since this was last asked

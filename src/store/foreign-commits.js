@@ -9,6 +9,8 @@ import { prepared } from '../database/statement.js'
 export class ForeignCommits {
   #dataVersion = 0
   #hasNews = false
+  /** How often commits of theirs were noticed. */
+  count = 0
   /** Whether there may be frames of theirs that are not on the disk yet; whoever syncs the file says that there are none. */
   isUnsynced = true
 
@@ -22,6 +24,7 @@ export class ForeignCommits {
     this.#dataVersion = readDataVersion(db)
     this.isUnsynced = true
     this.#hasNews = isAgain
+    if (isAgain) this.count++
   }
 
   /**
@@ -34,6 +37,7 @@ export class ForeignCommits {
     this.#dataVersion = version
     this.isUnsynced = true
     this.#hasNews = true
+    this.count++
     return true
   }
 

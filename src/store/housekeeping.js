@@ -53,8 +53,12 @@ export class Housekeeping {
   #idleTimer = null
   /** @type {NodeJS.Timeout | null} */
   #usageTimer = null
-  /** @type {Usage | null} */
-  #toldUsage = null
+  /**
+   * What was told last, and how often others had been noticed to commit by then.
+   *
+   * @type {Usage & { foreignCommits: number } | null}
+   */
+  #told = null
   #lastCommitMs = 0
   #lastLookMs = 0
   /** @type {Promise<void> | null} */
@@ -216,10 +220,15 @@ export class Housekeeping {
   }
 
   async #tellUsage() {
-    const usage = await this.#database.readSettled((db) => readUsage(db))
-    const told = this.#toldUsage
-    if (told && told.bytes === usage.bytes && told.messages === usage.messages) return
-    this.#toldUsage = usage
+    const { foreignCommits, ...usage } = await this.#database.readSettled((db) => ({
+      ...readUsage(db),
+      foreignCommits: this.#database.countForeignCommits()
+    }))
+    const told = this.#told
+    this.#told = { ...usage, foreignCommits }
+    const isSame = told?.bytes === usage.bytes && told.messages === usage.messages
+    // Another process may have told another figure since, and what it brought may have gone again.
+    if (isSame && told.foreignCommits === foreignCommits) return
     this.#onUsage(usage)
   }
 }

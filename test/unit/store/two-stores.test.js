@@ -268,3 +268,28 @@ test('a write that finds the file locked is seen by the threads until it is thro
     while (waiting() !== 0) await setTimeout(1)
   }
 })
+
+for (const how of ['a moment later', 'at its close']) {
+  test(`usage that is again what a store told is told again ${how} where another has told another since`, async (t) => {
+    const account = await accountFolder(t)
+    /** @type {number[]} */
+    const told = []
+    const onUsage = (/** @type {{ messages: number }} */ { messages }) => told.push(messages)
+    const untilTold = async (/** @type {number} */ messages) => {
+      while (told.at(-1) !== messages) await setTimeout(20)
+    }
+    const here = await account.create({ onUsage })
+    const there = await account.open({ onUsage })
+    await appendMany(here, 'INBOX', 2)
+    await untilTold(2)
+    await appendMany(there, 'INBOX', 1)
+    await there.close()
+    assert.equal(told.at(-1), 3)
+    const { view } = await here.openView('INBOX')
+    await here.changeFlags({ view, uids: [3], action: 'add', flags: ['\\Deleted'] })
+    await here.expunge({ view, uids: [3] })
+    if (how === 'at its close') await here.close()
+    else await untilTold(2)
+    assert.equal(told.at(-1), 2)
+  })
+}
