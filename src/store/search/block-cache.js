@@ -31,12 +31,12 @@ export class BlockCache {
   }
 
   /**
-   * @param {number} rowId - not in it
+   * @param {number} rowId - mostly not in it: of two searches that read it at the same moment, each brings it
    * @param {Buffer} block
    */
   set(rowId, block) {
+    this.#bytes += block.length - (this.#blocks.get(rowId)?.length ?? 0)
     this.#blocks.set(rowId, block)
-    this.#bytes += block.length
     for (const [oldest, { length }] of this.#blocks) {
       if (this.#bytes <= this.#maxBytes) break
       this.#blocks.delete(oldest)

@@ -14,3 +14,13 @@ test('the blocks that were asked for last stay, as many as there is room for', (
     [4, 5]
   )
 })
+
+test('a block that two searches have read at the same moment takes the room of one', () => {
+  const cache = new BlockCache(30)
+  for (let time = 0; time < 10; time++) cache.set(1, Buffer.alloc(10, 1))
+  for (const rowId of [2, 3]) cache.set(rowId, Buffer.alloc(10, rowId))
+  assert.deepEqual(
+    [1, 2, 3].filter((rowId) => cache.get(rowId)),
+    [1, 2, 3]
+  )
+})
