@@ -26,6 +26,9 @@ import { composed } from '../support/composed.js'
  * @property {number} totalBytes
  */
 
+/** The table's own bound, so that messages.id stays below 2^53. */
+const MAX_MAILBOX_ID = 2 ** 21 - 1
+
 /** RFC 9051 §9: nz-number. */
 const MAX_UID_VALIDITY = 2 ** 32 - 1
 
@@ -145,12 +148,26 @@ export function takeUidValidity(db, nowMs) {
 }
 
 /**
+ * Ids of mailboxes that were deleted are not given again, so that they may end although there are few mailboxes.
+ *
+ * @param {Database} db
+ * @throws {MailError} LIMIT where all are used up
+ */
+function requireMailboxId(db) {
+  const given = prepared(db, "SELECT seq FROM sqlite_sequence WHERE name = 'mailboxes'", 'value')
+  if (Number(given.get() ?? 0) >= MAX_MAILBOX_ID)
+    throw new MailError('LIMIT', { detail: 'ids of mailboxes used up' })
+}
+
+/**
  * @param {Database} db
  * @param {{ name: string, specialUse: string | null, nowMs: number }} mailbox - `name` as requireMailboxName
  *   gives it, not in use
  * @returns {MailboxRow}
+ * @throws {MailError} LIMIT
  */
 export function insertMailboxRow(db, { name, specialUse, nowMs }) {
+  requireMailboxId(db)
   const uidValidity = takeUidValidity(db, nowMs)
   prepared(
     db,

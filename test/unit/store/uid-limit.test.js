@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accountFolder, appendMany, rawHandle } from '../../helpers/account-folder.js'
+import { accountFolder, aliveUids, appendMany, rawHandle } from '../../helpers/account-folder.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
 
 test('where the UIDs end, nothing gets into the next mailbox', async (t) => {
@@ -49,5 +49,27 @@ test('a clock in the year 2107 makes mailboxes, and leaves numbers for those tha
   await make()
   assert.equal(given.at(-1), 2 ** 32 - 1)
   await assert.rejects(make(), { code: 'LIMIT' })
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
+test('where the ids of mailboxes end, no mailbox is made, and the others stay of use', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  const db = rawHandle(account)
+  t.after(() => db.close())
+  const counter = "UPDATE sqlite_sequence SET seq = ? WHERE name = 'mailboxes'"
+  db.prepare(counter).run(2 ** 21 - 2)
+  await store.createMailbox('last')
+  const uids = await appendMany(store, 'last', 2)
+  const { view } = await store.openView('last')
+  // A restore counts on from wherever the counter is.
+  for (const given of [2 ** 21 - 1, 2 ** 21 + 2 ** 10]) {
+    db.prepare(counter).run(given)
+    await assert.rejects(store.createMailbox('one more'), { code: 'LIMIT' })
+    await assert.rejects(store.renameMailbox('INBOX', 'one more'), { code: 'LIMIT' })
+  }
+  await store.copyMessages({ from: view, uids, toMailbox: 'last' })
+  assert.deepEqual(aliveUids(view), [1, 2, 3, 4])
+  await store.deleteMailbox('last')
   assert.deepEqual((await store.verify()).problems, [])
 })
