@@ -99,7 +99,8 @@ export class OpenSpool {
       logger.info({ accountId, delivered, setAside, remaining }, 'spool drained')
     if (remaining === 0) return
     if (stoppedBy === null) this.ring()
-    else this.#tryLater()
+    // An INBOX without UIDs will have none later.
+    else if (stoppedBy !== 'LIMIT') this.#tryLater()
   }
 
   #tryLater() {

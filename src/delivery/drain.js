@@ -7,8 +7,8 @@
  * A crash anywhere loses nothing and delivers nothing twice: until the unlink the file is there; from the
  * transaction until after the unlink is durable the store knows its name. A file that does not open, that the
  * disk does not give back, or whose message this program fails at, goes to aside/ and is reported: the owner's
- * login waits for this, and no message may keep the owner out. A temporary error ends the run, and the rest
- * stays for the next.
+ * login waits for this, and no message may keep the owner out. A temporary error ends the run, as does an INBOX
+ * that takes no more messages, and the rest stays for the next.
  */
 
 import { dirname, join } from 'node:path'
@@ -73,7 +73,8 @@ const MESSAGE_CODES = new Set(
  * @property {number} delivered - messages that are in INBOX now, durably
  * @property {number} setAside - files that did not open, or whose message the store could not take
  * @property {number} remaining - files that are still in the spool
- * @property {ErrorCode | null} stoppedBy - the temporary error that ended the run, null where none did
+ * @property {ErrorCode | null} stoppedBy - the error that ended the run, a temporary one or LIMIT: INBOX takes no more messages; null
+ *   where none did
  */
 
 /**
@@ -97,8 +98,8 @@ const running = new WeakMap()
 /**
  * @param {DrainOptions} options
  * @returns {Promise<DrainResult>}
- * @throws {MailError} for errors of the store that are not temporary, such as ACCOUNT_DAMAGED; every file
- *   that is not in INBOX is still in the spool then
+ * @throws {MailError} for other errors of the store, such as ACCOUNT_DAMAGED; every file that is not in INBOX is still in the
+ *   spool then
  */
 export async function drainSpool(options) {
   const { store } = options
@@ -144,7 +145,7 @@ class DrainRun {
       await this.#commit()
       await this.#committing
     } catch (error) {
-      if (!(error instanceof MailError) || !error.temporary) throw error
+      if (!(error instanceof MailError) || !(error.temporary || error.code === 'LIMIT')) throw error
       stoppedBy = error.code
       const text = 'the spool was not drained to its end'
       // A mailbox that is closed does not wait for a lock: nothing went wrong, and the next login goes on.

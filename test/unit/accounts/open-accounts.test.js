@@ -15,6 +15,7 @@ import { SharedParts } from '../../../src/accounts/shared-parts.js'
 import { deriveDatabaseKey } from '../../../src/crypto/key-derivation.js'
 import { lockExclusive } from '../../../src/database/lock.js'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
+import { measureSpool } from '../../../src/delivery/spool.js'
 import { appendMany } from '../../helpers/account-folder.js'
 import { logIn, makeAccount, openTestAccounts } from '../../helpers/accounts.js'
 import { NEW, OLD, assertRefused, change, deliver, rekey } from '../../helpers/change-keys.js'
@@ -159,6 +160,28 @@ test('a mailbox that takes long to open keeps nobody from being shut out', async
   lock.release()
   await waiting
   assert.deepEqual(endedBefore, [account.id])
+})
+
+test('mail that INBOX has no UID for waits in the spool, and keeps its owner neither out nor from what is there', async (t) => {
+  const { enter, services, account, openAccounts } = await setUp(t)
+  const { masterKey } = await logIn(services, OLD)
+  await deliver(account)
+  const before = await enter()
+  assert.equal(await count(before), 1)
+  await before.release()
+  await openAccounts.closeMailbox(account.id, '')
+  const key = deriveDatabaseKey(masterKey.bytes)
+  masterKey.dispose()
+  const { folder, cipher } = account
+  const { db } = openEncryptedDatabase({ path: join(folder, 'mail.db'), key, cipher })
+  db.exec("UPDATE mailboxes SET uid_next = 4294967296 WHERE name = 'INBOX'")
+  db.close()
+  await deliver(account)
+  const session = await enter()
+  assert.equal(await count(session), 1)
+  const { messages } = await measureSpool(join(folder, 'spool'))
+  assert.equal(messages, 1)
+  await session.release()
 })
 
 test('a login during whose drain the mailbox is closed gets the one that is opened next', async (t) => {
