@@ -12,7 +12,7 @@ import {
 import { DELETED, SEEN } from './flags.js'
 import { withKeywords } from './keyword-rows.js'
 import { moveCounters, nextModSeq, requireMailboxRow, requireUids } from './mailbox-rows.js'
-import { messageRowId } from './row-ids.js'
+import { MAX_KEPT_UID, messageRowId } from './row-ids.js'
 import { requireQuota } from './quota.js'
 
 /**
@@ -31,7 +31,8 @@ import { requireQuota } from './quota.js'
  *   removed the file, and its name is remembered no longer; throws where it cannot tell
  * @property {Buffer} [importKey] - names it among what was imported
  * @property {string} [sourceFlags] - with importKey: the flags that it has where it comes from, kept for the next run
- * @property {number} [uid] - the UID that it had where it comes from: kept, unless one so high has been given already
+ * @property {number} [uid] - the UID that it had where it comes from: kept, unless one so high has been given already, or
+ *   hardly any would be left above it
  *
  * @typedef {object} AppendResult
  * @property {number} mailboxId
@@ -75,7 +76,8 @@ export function appendRows(db, { mailboxName, messages, keywords, quota, nowMs }
       continue
     }
     const nextUid = mailbox.uidNext + change.uids
-    const uid = Math.max(nextUid, message.uid ?? nextUid)
+    const { uid: kept = 0 } = message
+    const uid = kept > MAX_KEPT_UID ? nextUid : Math.max(nextUid, kept)
     requireUids(mailbox, uid + 1 - mailbox.uidNext)
     const rowId = messageRowId(mailbox.id, uid)
     const words = table.wordsOf(message.flags)

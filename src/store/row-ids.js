@@ -8,6 +8,12 @@ const UID_SPAN = 2 ** 32
 /** Highest UID there is (RFC 9051 §2.3.1.1). */
 export const MAX_UID = UID_SPAN - 1
 
+/**
+ * Highest UID that a message keeps of the place that it comes from: above it a billion are left for mail that comes, and once they
+ * are used up a mailbox takes no more.
+ */
+export const MAX_KEPT_UID = UID_SPAN - 2 ** 30 - 1
+
 /** Chunks of one content: 2 GiB at 32 KiB each. */
 const CHUNK_SPAN = 65_536
 

@@ -9,6 +9,7 @@
  */
 import { prepared } from '../../database/statement.js'
 import { findMailboxRowById, LAST_UID_VALIDITY_BY_TIME, takeUidValidity } from '../mailbox-rows.js'
+import { MAX_KEPT_UID } from '../row-ids.js'
 import { highestKnownUid } from './import-folder-rows.js'
 
 /**
@@ -33,17 +34,20 @@ import { highestKnownUid } from './import-folder-rows.js'
  */
 export function finishRun(db, { folder, sourceUidNext, sourceModSeq, isSame, nowMs }) {
   const mailbox = findMailboxRowById(db, folder.mailboxId)
-  const ownUidNext = Math.max(folder.ownUidNext, highestKnownUid(db, folder.id) + 1, sourceUidNext)
+  const nextUid = Math.max(folder.ownUidNext, highestKnownUid(db, folder.id) + 1)
+  const allUidNext = Math.max(nextUid, sourceUidNext)
+  // Taken over, it would leave hardly any UIDs for mail that comes.
+  const isTooHigh = allUidNext > MAX_KEPT_UID + 1
+  const ownUidNext = isTooHigh ? folder.ownUidNext : allUidNext
   let { keepsUids, hasIdentity } = folder
   let changed = false
   if (!mailbox) keepsUids = hasIdentity = false
-  else if (keepsUids && !hasIdentity && isSame) {
+  else if (keepsUids && !hasIdentity && isSame && !isTooHigh) {
     hasIdentity = takeIdentity(db, { folder, uidNext: ownUidNext, nowMs })
     changed = hasIdentity
   } else if (hasIdentity && sourceUidNext > folder.sourceUidNext) {
     // Both mailboxes have given UIDs since: one UID may stand for two messages.
-    const nextUid = Math.max(folder.ownUidNext, highestKnownUid(db, folder.id) + 1)
-    if (!isSame || mailbox.uidNext > nextUid) {
+    if (!isSame || isTooHigh || mailbox.uidNext > nextUid) {
       keepsUids = hasIdentity = false
       setUidValidity(db, { id: mailbox.id, uidValidity: takeUidValidity(db, nowMs), uidNext: 1 })
     } else setUidValidity(db, { ...mailbox, uidNext: ownUidNext })

@@ -231,6 +231,36 @@ test('a UIDVALIDITY that is none, or above which there would be none left, is no
   }
 })
 
+for (const uid of [2 ** 32 - 1, 2 ** 32 - 2, 2 ** 32 - 2 ** 30]) {
+  test(`UID ${uid} of a source is not kept: hardly any would be left for mail that comes`, async (t) => {
+    const { store, folder, finish } = await setup(t)
+    assert.deepEqual(await bring(store, folder.id, [3, uid]), [3, 4])
+    assert.deepEqual(await finish(uid + 1), { hasIdentity: false })
+    // It may have been the only one of its kind: nothing that is left here has another UID than there.
+    const { view } = await store.openView('INBOX')
+    await store.changeFlags({ view, uids: [4], action: 'add', flags: ['\\Deleted'] })
+    await store.expunge({ view, uids: [4] })
+    await finish(4)
+    assert.equal(await appendOne(store, 'INBOX', makeMessage('later')), 5)
+  })
+}
+
+for (const uidNext of [2 ** 32 - 1, 2 ** 32, 2 ** 40]) {
+  test(`UIDNEXT ${uidNext} of a source is not taken over, neither at first nor later`, async (t) => {
+    const { store, folder, finish } = await setup(t)
+    await bring(store, folder.id, [1, 2])
+    assert.deepEqual(await finish(uidNext), { hasIdentity: false })
+    assert.equal((await inbox(store)).uidNext, 3)
+    assert.deepEqual(await finish(3), { hasIdentity: true })
+    assert.equal((await inbox(store)).uidValidity, 777)
+    assert.deepEqual(await finish(uidNext), { hasIdentity: false })
+    const after = await inbox(store)
+    assert.notEqual(after.uidValidity, 777)
+    assert.equal(after.uidNext, 3)
+    assert.equal(await appendOne(store, 'INBOX', makeMessage('later')), 3)
+  })
+}
+
 test('a mailbox with messages, or a source with huge mod-sequences, keeps its own UIDs', async (t) => {
   const { create } = await accountFolder(t)
   const store = await create()
