@@ -97,7 +97,7 @@ export class MboxSplitter {
       const end = newline === -1 ? bytes.length : newline + 1
       const isWhole = newline !== -1 || isLast
       if (this.#isAtLineStart) {
-        if (!isWhole && end - at < MAX_FROM_LINE_BYTES) break
+        if (!isWhole && end - at <= MAX_FROM_LINE_BYTES) break
         const line = bytes.subarray(at, end)
         const headerLines = this.#headerLinesNeeded(line)
         const hasHeader = headerLines > 0 && isHeaderAt(bytes, end, headerLines, isLast)

@@ -281,6 +281,18 @@ test('any chunking gives the same messages', () => {
   )
 })
 
+test('a paragraph that begins with From and is longer than such a line begins no message, wherever a chunk ends', () => {
+  const paragraph = `From ${'now on, '.repeat(300)}`
+  // Without a date in the first From_ line, none is asked of the others.
+  const start = 'From nobody\nA: b\n\n'
+  const bytes = Buffer.from(`${start}${paragraph}\n`)
+  for (const size of [2046, 2047, 2048, 2049]) {
+    const at = start.length + size
+    const { messages } = split([bytes.subarray(0, at), bytes.subarray(at)])
+    assert.deepEqual(messages, [['From nobody', `A: b\n\n${paragraph}\n`]], `cut after ${size}`)
+  }
+})
+
 test('messages that are written as mboxrd come back as they were', () => {
   const line = fc.constantFrom(FROM, '>From x', '>>From x', '', 'From nowhere', 'text', '>')
   const message = fc.array(line, { maxLength: 10 }).map((lines) => `A: b\n\n${lines.join('\n')}\n`)
