@@ -64,7 +64,7 @@ function serializeError(error) {
   }
 }
 
-/** Lines that could not be written wait for the next one, at most so many bytes; further lines are lost. */
+/** Lines that could not be written wait for the next one, at most so many bytes; further lines are lost until they are out. */
 const MAX_WAITING_BYTES = 1024 * 1024
 
 /** @returns {import('pino').DestinationStream} */
@@ -72,6 +72,14 @@ function standardError() {
   const stream = destination({ dest: 2, sync: true, maxLength: MAX_WAITING_BYTES })
   // Without a listener the error would end the process: a full disk below the log must not end everybody's sessions.
   stream.on('error', () => {})
+  let isTrying = false
+  stream.on('drop', (line) => {
+    if (isTrying) return
+    isTrying = true
+    // With as many waiting, a line is dropped without a try: nobody would find that there is room again.
+    if (stream.write('')) stream.write(line)
+    isTrying = false
+  })
   return stream
 }
 

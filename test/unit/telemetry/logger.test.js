@@ -1,7 +1,21 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { MailError } from '../../../src/errors.js'
 import { REDACTED_NAMES, createLogger } from '../../../src/telemetry/logger.js'
+import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
+
+/** A process that logs so many lines of a kind when it is told to. */
+const LOGGING = `
+  import { createLogger } from '${new URL('../../../src/telemetry/logger.js', import.meta.url)}'
+  const logger = createLogger({ level: 'info' })
+  process.on('message', ({ count, name }) => {
+    for (let number = 0; number < count; number++) logger.info({ number }, name)
+    process.send('logged')
+  })`
 
 /** @returns {{ logger: import('../../../src/telemetry/logger.js').Logger, text: () => string }} */
 function capture() {
@@ -68,3 +82,40 @@ test('of what was thrown only texts that we have written are logged', () => {
   assert.deepEqual(types, ['string', 'object', 'object', 'Error'])
   assert.ok(!text().includes('hush-hush'), text())
 })
+
+test(
+  'a log whose disk was full for long goes on when there is room again',
+  { skip: smallDiskIsMissing },
+  async (t) => {
+    const disk = smallDisk(t, 4 * 1024 * 1024)
+    const path = join(disk.root, 'log')
+    const log = openSync(path, 'a')
+    const child = spawn(process.execPath, ['--input-type=module', '-e', LOGGING], {
+      stdio: ['ignore', 'ignore', log, 'ipc']
+    })
+    t.after(() => child.kill())
+    closeSync(log)
+    const write = async (/** @type {{ count: number, name: string }} */ lines) => {
+      child.send(lines)
+      await once(child, 'message')
+    }
+    disk.fill(0)
+    // More than waits for room.
+    await write({ count: 20_000, name: 'full' })
+    disk.clear()
+    await write({ count: 2, name: 'room' })
+    const lines = readFileSync(path, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    const ofName = (/** @type {string} */ name) => lines.filter(({ msg }) => msg === name)
+    assert.deepEqual(
+      ofName('room').map(({ number }) => number),
+      [0, 1]
+    )
+    // Those that waited are in front of them, without a gap.
+    const waited = ofName('full').map(({ number }) => number)
+    assert.ok(waited.length > 1000)
+    assert.equal(waited.at(-1), waited.length - 1)
+  }
+)
