@@ -343,12 +343,14 @@ export class LmtpService {
     const { directory } = this.#options
     const room = tenant === undefined ? null : ((await directory.tenantRoom?.(tenant)) ?? null)
     if (quotaBytes === 0 && quotaMessages === 0 && room === null) return
-    const spool = await this.#meter.usage(spoolFolderOf(account))
-    const isOver =
+    const spoolFolder = spoolFolderOf(account)
+    const isOver = (/** @type {import('./spool-meter.js').SpoolUsage} */ spool) =>
       (room !== null && spool.bytes + bytes > room) ||
       (quotaBytes > 0 && usedBytes + spool.bytes + bytes > quotaBytes) ||
       (quotaMessages > 0 && usedMessages + spool.messages + 1 > quotaMessages)
-    if (!isOver) return
+    if (!isOver(await this.#meter.usage(spoolFolder))) return
+    // Nothing is refused for what is only believed: the mail may go back to its sender.
+    if (!isOver(await this.#meter.usage(spoolFolder, { isMeasured: true }))) return
     throw new LmtpRefusal(
       this.#isRefusedForGood ? REFUSALS.mailboxFullForGood : REFUSALS.mailboxFull
     )

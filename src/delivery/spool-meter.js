@@ -17,7 +17,7 @@ const MAX_ENTRIES = 10_000
  * @property {number} messages
  */
 
-/** @typedef {SpoolUsage & { changedAtNs: bigint, measuredAtMs: number }} Entry */
+/** @typedef {SpoolUsage & { changedAtNs: bigint, measuredAtMs: number, hasArrivals: boolean }} Entry */
 
 /** Remembers the usage of spools. */
 export class SpoolMeter {
@@ -31,20 +31,24 @@ export class SpoolMeter {
   }
 
   /**
+   * What was added to a count may have been in it already, and may have hidden that others took mail out.
+   *
    * @param {string} spoolFolder
+   * @param {{ isMeasured?: boolean }} [how] - true: only a count will do to which nothing was added since
    * @returns {Promise<SpoolUsage>}
    */
-  async usage(spoolFolder) {
+  async usage(spoolFolder, { isMeasured = false } = {}) {
     const changedAtNs = await changeTime(spoolFolder)
     const known = this.#entries.get(spoolFolder)
     const nowMs = this.#clock.nowMs()
     const isFresh =
       known !== undefined &&
+      !(isMeasured && known.hasArrivals) &&
       known.changedAtNs === changedAtNs &&
       Math.abs(nowMs - known.measuredAtMs) < MAX_AGE_MS
     if (isFresh) return { bytes: known.bytes, messages: known.messages }
     const usage = await measureSpool(spoolFolder)
-    this.#remember(spoolFolder, { ...usage, changedAtNs, measuredAtMs: nowMs })
+    this.#remember(spoolFolder, { ...usage, changedAtNs, measuredAtMs: nowMs, hasArrivals: false })
     return usage
   }
 
@@ -61,6 +65,7 @@ export class SpoolMeter {
     known.bytes += bytes
     known.messages += 1
     known.changedAtNs = changedAtNs
+    known.hasArrivals = true
   }
 
   /**

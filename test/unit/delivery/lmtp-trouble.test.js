@@ -101,6 +101,32 @@ test('the number of messages counts against the quota', async (t) => {
   await client.quit()
 })
 
+test('mail that comes side by side is not counted twice: nothing is refused while there is room', async (t) => {
+  const isStored = Promise.withResolvers()
+  const isCounted = Promise.withResolvers()
+  let stored = 0
+  const { port, spoolFolder, identity } = await startLmtp(t, {
+    quota: { quotaMessages: 3 },
+    onceStored: async () => {
+      if (stored++ > 0) return
+      isStored.resolve(null)
+      await isCounted.promise
+    }
+  })
+  const [one, two] = [await LmtpClient.connect(port), await LmtpClient.connect(port)]
+  const first = one.deliver({ to: [ANN], message: 'x' })
+  await isStored.promise
+  // For this one the spool is measured, with the file of the first in it.
+  assert.match(String(await two.deliver({ to: [ANN], message: 'x' })), /^250 /)
+  isCounted.resolve(null)
+  assert.match(String(await first), /^250 /)
+  assert.match(String(await one.deliver({ to: [ANN], message: 'x' })), /^250 /)
+  assert.match(String(await one.deliver({ to: [ANN], message: 'x' })), /^452 4\.2\.2 /)
+  assert.equal((await openSpool(spoolFolder, identity)).length, 3)
+  await one.quit()
+  await two.quit()
+})
+
 test('a key of which one bit is another: 451 4.7.5, an alarm in log and audit, and the others get their mail', async (t) => {
   const { logger, lines } = recordingLogger()
   let isDamaged = true
