@@ -106,9 +106,9 @@ async function retry(spoolFolder, names, nowMs) {
   const known = new Set((await listAsideFiles(spoolFolder)).map(({ name }) => name))
   for (const name of names)
     if (!known.has(name)) throw new CliError(`No file of that name was set aside: ${name}`)
-  const wanted = names.length > 0 ? names : [...known]
+  const wanted = new Set(names.length > 0 ? names : known)
   for (const name of wanted) await retryAsideFile(spoolFolder, name, nowMs)
-  return wanted.length
+  return wanted.size
 }
 
 /**
