@@ -77,6 +77,8 @@ export class ClusterWorker {
   #relayed = new Map()
   /** @type {Set<string>} accounts that the others are told to ring when the loop turns */
   #toRing = new Set()
+  /** @type {Set<string>} paths of workers whose link to this one has ended: those that live may have rung in vain since */
+  #unheard = new Set()
 
   /**
    * @param {ClusterOptions} options
@@ -91,7 +93,11 @@ export class ClusterWorker {
     this.#peers = new Peers({
       folder: options.runFolder,
       self,
-      onMet: ({ path }, answer) => this.#holders.noteHeld(path, answer?.held ?? []),
+      onMet: ({ path }, answer) => {
+        this.#holders.noteHeld(path, answer?.held ?? [])
+        // Where an earlier link to it broke, it was not told what was opened here since.
+        this.#holders.announce()
+      },
       onGone: () => this.#holders.announce(),
       logger: options.logger
     })
@@ -321,7 +327,11 @@ export class ClusterWorker {
       return await takeSession(socket, frame, { ...this.#options.port, isTaking })
     }
     this.#links.add(socket)
-    socket.on('close', () => this.#links.delete(socket))
+    const { path = null } = frame.value.self ?? {}
+    socket.on('close', () => {
+      this.#links.delete(socket)
+      if (this.#peers.find(path) !== null) this.#unheard.add(path)
+    })
     socket.on('end', () => socket.destroy())
     answerLink(
       socket,
@@ -339,6 +349,8 @@ export class ClusterWorker {
     switch (question.op) {
       case 'hello':
         await this.#peers.meet(question.self)
+        if (this.#unheard.delete(question.self.path))
+          for (const accountId of this.#holders.held) ring(accountId)
         return { held: this.#holders.tell(question.self.path) }
       case 'claim':
         await this.#joined.promise

@@ -24,6 +24,14 @@ import { createLogger } from '../../../src/telemetry/logger.js'
  * @property {(accountId: string) => Promise<'here' | 'elsewhere'>} logIn
  */
 
+/** The run folder is read again after so long, ms. */
+const LOOK_AGAIN_MS = 5_000
+
+/** @param {() => boolean} isSo */
+async function until(isSo) {
+  while (!isSo()) await turn()
+}
+
 /** @param {import('node:test').TestContext} t */
 function runFolder(t) {
   // No worker here is silent, however long the machine stands still.
@@ -266,4 +274,31 @@ test('one that has left is not asked, its accounts are opened elsewhere, and one
     assert.equal(await three.logIn(id), 'elsewhere')
   }
   assert.deepEqual(newer.opened, [])
+})
+
+test('what is opened, and what mail comes, while a link between two that live is broken, is known once there is another', async (t) => {
+  const folder = runFolder(t)
+  t.mock.timers.reset()
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
+  const [one, two, three] = /** @type {[Served, Served, Served]} */ (
+    await Promise.all([0, 1, 2].map((slot) => startWorker(t, folder, slot)))
+  )
+  const accounts = Array.from({ length: 12 }, (_, n) => `account-${n}`)
+  await two.logIn('mail')
+  // As to workers that hang: more than a link holds, before they read anything of it.
+  for (let n = 0; n < 18; n++) one.worker.tellOthers('news', 'x'.repeat(2 ** 20))
+  one.worker.ring('mail')
+  await until(() => !one.worker.hasOthers)
+  for (const id of accounts) assert.equal(await one.logIn(id), 'here')
+  t.mock.timers.tick(LOOK_AGAIN_MS)
+  await until(() => one.worker.slots === 3)
+  await one.worker.askAllWorkers('heard')
+  assert.deepEqual(
+    two.heard.filter(([what]) => what === 'ring').map(([, id]) => id),
+    ['mail']
+  )
+  // By now nobody asks around for accounts that it knows nothing of.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1100)
+  for (const { logIn } of [two, three])
+    for (const id of accounts) assert.equal(await logIn(id), 'elsewhere', id)
 })
