@@ -13,6 +13,7 @@ import { readShared } from '../support/shared-read.js'
 import { requireShortPath } from '../support/unix-socket.js'
 import { readFrame } from './frame.js'
 import { offerSession, takeSession } from './handoff.js'
+import { HeardLinks } from './heard-links.js'
 import { Holders } from './holders.js'
 import { answerLink } from './link.js'
 import { Peers } from './peers.js'
@@ -77,8 +78,7 @@ export class ClusterWorker {
   #relayed = new Map()
   /** @type {Set<string>} accounts that the others are told to ring when the loop turns */
   #toRing = new Set()
-  /** @type {Set<string>} paths of workers whose link to this one has ended: those that live may have rung in vain since */
-  #unheard = new Set()
+  #heard
 
   /**
    * @param {ClusterOptions} options
@@ -102,6 +102,7 @@ export class ClusterWorker {
       logger: options.logger
     })
     this.#holders = new Holders(self.path, this.#peers)
+    this.#heard = new HeardLinks(() => this.#holders.held.forEach((id) => options.ring(id)))
     server.on('connection', (accepted) => {
       const socket = readShared(accepted)
       this.#serve(socket).catch((err) => {
@@ -327,10 +328,11 @@ export class ClusterWorker {
       return await takeSession(socket, frame, { ...this.#options.port, isTaking })
     }
     this.#links.add(socket)
-    const { path = null } = frame.value.self ?? {}
+    const path = frame.value.self?.path
+    this.#heard.begin(path)
     socket.on('close', () => {
       this.#links.delete(socket)
-      if (this.#peers.find(path) !== null) this.#unheard.add(path)
+      this.#heard.end(path)
     })
     socket.on('end', () => socket.destroy())
     answerLink(
@@ -349,8 +351,6 @@ export class ClusterWorker {
     switch (question.op) {
       case 'hello':
         await this.#peers.meet(question.self)
-        if (this.#unheard.delete(question.self.path))
-          for (const accountId of this.#holders.held) ring(accountId)
         return { held: this.#holders.tell(question.self.path) }
       case 'claim':
         await this.#joined.promise
