@@ -148,8 +148,8 @@ export class Tallies {
   /** @returns {[string, ToldTally][]} entries that were right, and of the others those touched last that count anything */
   latest() {
     const told = [...this.#entries, ...this.#good]
-      .slice(-MAX_TOLD_ENTRIES)
       .filter(([, { failures, goodUntilMs }]) => failures > 0 || goodUntilMs > 0)
+      .slice(-MAX_TOLD_ENTRIES)
     return told.map(([key, { failures, lastMs, heldUntilMs, goodUntilMs }]) => [
       key,
       { failures, lastMs, heldUntilMs, goodUntilMs }

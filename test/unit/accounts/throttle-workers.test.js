@@ -155,3 +155,23 @@ test('what a worker is told ages from when it happened, and counts for nothing w
   afterAnHour.cancel()
   assert.equal(afterAnHour.waitMs, 0)
 })
+
+test('a worker that starts is told of a guessed name, however many others have logged in since', async () => {
+  const { make, workers } = setUpWorkers()
+  const [first] = workers
+  const tryOn = (/** @type {Throttle} */ worker, /** @type {string} */ username) =>
+    worker.admitInTurn({ username, remoteAddress: '192.0.2.1', password: anotherPassword() })
+  for (let n = 0; n < 6; n++) (await tryOn(first, 'ann')).fail()
+  for (let n = 0; n < 20_001; n++) (await tryOn(first, `user ${n}`)).succeed()
+  const fresh = make()
+  fresh.adopt(JSON.parse(JSON.stringify(first.state)))
+  for (const worker of [first, fresh]) {
+    const attempt = await worker.admitInTurn({
+      username: 'ann',
+      remoteAddress: '203.0.113.9',
+      password: anotherPassword()
+    })
+    attempt.cancel()
+    assert.equal(attempt.waitMs, 500)
+  }
+})
