@@ -147,6 +147,7 @@ async function compose(
     folder: tlsFolder,
     tls: config.tls,
     clock,
+    inUse: certificates,
     onChange: (changed) => replaceCertificates(servers, changed),
     logger
   })

@@ -11,14 +11,14 @@ import { makeFolderDurably } from '../support/write-file.js'
 
 /** @import { StepContext } from '../compose.js' */
 /** @import { AccountServices } from '../accounts/services.js' */
-/** @import { CertificateSet } from '../support/certificates.js' */
+/** @import { LoadedCertificates } from '../support/certificates.js' */
 
 /**
  * Opens the data folder, and makes what it lacks. Workers do so one after the other.
  *
  * @param {Pick<StepContext, 'config' | 'slot' | 'clock' | 'logger'>} context
  * @param {{ runFolder: string, tlsFolder: string }} folders
- * @returns {Promise<{ certificates: CertificateSet, services: AccountServices }>} the caller closes `services`
+ * @returns {Promise<{ certificates: LoadedCertificates, services: AccountServices }>} the caller closes `services`
  * @throws {MailError} CONFIG_INVALID, PEPPER_MISSING, FILE_TOO_NEW …
  */
 export async function openData({ config, slot, clock, logger }, { runFolder, tlsFolder }) {

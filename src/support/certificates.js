@@ -21,6 +21,7 @@ export const KEY_FILE = 'privkey.pem'
  * @typedef {import('./certificate.js').Certificate} Certificate
  * @typedef {{ names: string[], cert: Buffer, key: Buffer }} OtherCertificate
  * @typedef {{ main: Certificate, others: OtherCertificate[] }} CertificateSet
+ * @typedef {CertificateSet & { asRead: string }} LoadedCertificates - `asRead`: the state of the files before they were read
  * @typedef {{ name: string, endMs: number }} CertificateEnd - `name`: one of those that the certificate is for
  */
 
@@ -56,10 +57,12 @@ export function warnOfEnded(certificates, { clock, logger }) {
  * @param {string} options.folder - `<data>/tls`
  * @param {{ certificate: string, key: string, otherFolders: string[] }} options.tls - the settings
  * @param {import('./clock.js').Clock} options.clock
- * @returns {Promise<CertificateSet>}
+ * @returns {Promise<LoadedCertificates>}
  * @throws {MailError} CONFIG_INVALID where a file is missing, or the two of a pair are none
  */
 export async function loadCertificates({ folder, tls, clock }) {
+  const files = filesOf(folder, tls)
+  const before = await statesOf(files)
   const main = await loadCertificate({
     folder,
     certificateFile: tls.certificate,
@@ -67,7 +70,10 @@ export async function loadCertificates({ folder, tls, clock }) {
     clock
   })
   const others = await Promise.all(tls.otherFolders.map((name) => loadOther(resolve(name))))
-  return { main, others }
+  const after = before.includes('') ? await statesOf(files) : []
+  // What was not there has been made just now.
+  const asRead = before.map((state, at) => state || after[at]).join()
+  return { main, others, asRead }
 }
 
 /**
@@ -87,20 +93,16 @@ async function loadOther(folder) {
  * @param {string} options.folder
  * @param {{ certificate: string, key: string, otherFolders: string[] }} options.tls
  * @param {import('./clock.js').Clock} options.clock
- * @param {(certificates: CertificateSet) => void} options.onChange
+ * @param {LoadedCertificates} [options.inUse] - a start takes its time: their files may have been replaced meanwhile; default:
+ *   they have not
+ * @param {(certificates: LoadedCertificates) => void} options.onChange
  * @param {import('../telemetry/logger.js').Logger} options.logger
  * @returns {{ reload: () => Promise<void>, close: () => void }} `reload` looks at once; what cannot be used is logged, and the
  *   certificates stay as they are
  */
-export function watchCertificates({ folder, tls, clock, onChange, logger }) {
-  const files =
-    tls.certificate === ''
-      ? [join(folder, 'certificate.pem'), join(folder, 'key.pem')]
-      : [tls.certificate, tls.key]
-  for (const name of tls.otherFolders) {
-    files.push(join(resolve(name), CHAIN_FILE), join(resolve(name), KEY_FILE))
-  }
-  let known = stateOf(files)
+export function watchCertificates({ folder, tls, clock, inUse, onChange, logger }) {
+  const files = filesOf(folder, tls)
+  let known = inUse ? Promise.resolve(inUse.asRead) : stateOf(files)
   /** @returns {Promise<boolean>} false: another try may do better, though no file changes */
   const readAgain = async () => {
     try {
@@ -141,13 +143,37 @@ function isPassing(error) {
 }
 
 /**
- * @param {string[]} files
- * @returns {Promise<string>} differs when one was replaced, or has got another owner or other rights; links followed
+ * @param {string} folder - `<data>/tls`
+ * @param {{ certificate: string, key: string, otherFolders: string[] }} tls - the settings
+ * @returns {string[]} all files that certificates and keys are read from
  */
-async function stateOf(files) {
+function filesOf(folder, tls) {
+  const isSelfSigned = tls.certificate === ''
+  return [
+    isSelfSigned ? join(folder, 'certificate.pem') : tls.certificate,
+    isSelfSigned ? join(folder, 'key.pem') : tls.key,
+    ...tls.otherFolders.flatMap((name) => [
+      join(resolve(name), CHAIN_FILE),
+      join(resolve(name), KEY_FILE)
+    ])
+  ]
+}
+
+/**
+ * @param {string[]} files
+ * @returns {Promise<string[]>} one for each: differs when it was replaced, or has got another owner or other rights, links
+ *   followed; empty where there is none
+ */
+async function statesOf(files) {
   const states = files.map(async (file) => {
     const found = await stat(file).catch(() => null)
     return found === null ? '' : `${found.ino} ${found.size} ${found.ctimeMs}`
   })
-  return (await Promise.all(states)).join()
+  return await Promise.all(states)
 }
+
+/**
+ * @param {string[]} files
+ * @returns {Promise<string>} the states of all
+ */
+const stateOf = async (files) => (await statesOf(files)).join()

@@ -177,6 +177,39 @@ test('a key that was made readable is read again, though nothing in it has chang
   )
 })
 
+test('a certificate that is replaced while the server starts is read again at the first look', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const folder = scratch(t)
+  const parts = { folder, tls: { certificate: '', key: '', otherFolders: [] }, clock: systemClock }
+  const { logger, lines } = recordingLogger()
+  const look = async () => {
+    t.mock.timers.tick(30_000)
+    await sleep(20)
+  }
+  // Of one that was made by this very start there is nothing new.
+  const made = watchCertificates({
+    ...parts,
+    inUse: await loadCertificates(parts),
+    onChange: () => {},
+    logger
+  })
+  for (let looks = 0; looks < 3; looks++) await look()
+  made.close()
+  assert.deepEqual(lines, [])
+
+  const inUse = await loadCertificates(parts)
+  unlinkSync(join(folder, 'key.pem'))
+  const next = await loadCertificates(parts)
+  /** @type {string[]} */
+  const used = []
+  const onChange = (/** @type {typeof next} */ { main }) => used.push(main.fingerprint)
+  const watch = watchCertificates({ ...parts, inUse, onChange, logger })
+  for (let looks = 0; looks < LOOKS && used.length < 1; looks++) await look()
+  for (let looks = 0; looks < 3; looks++) await look()
+  watch.close()
+  assert.deepEqual(used, [next.main.fingerprint])
+})
+
 for (const [what, code, tries] of /** @type {const} */ ([
   ['was out of descriptors at the look', 'EMFILE', 2],
   ['may not read it', 'EACCES', 1]
