@@ -190,11 +190,13 @@ export class DirectoryMaintenance {
     const nowMs = connection.clock.nowMs()
     if (accountId === null)
       return await connection.write(() => {
-        // Later than any request before, so that no account takes this one for one that is done.
+        // Later than any request before, so that no account takes this one for one that is done; and not before any account was
+        // made, as far as the clock was ahead then.
         connection
           .prepare(
             `INSERT INTO maintenance_requests (tenant_id, requested_at_ms)
-             SELECT $tenant, max($nowMs, coalesce((SELECT max(requested_at_ms) + 1 FROM maintenance_requests), 0))
+             SELECT $tenant, max($nowMs, coalesce((SELECT max(requested_at_ms) + 1 FROM maintenance_requests), 0),
+               coalesce((SELECT max(created_at_ms) FROM accounts), 0))
              WHERE $tenant IS NULL OR EXISTS (SELECT 1 FROM tenants WHERE id = $tenant)
              ON CONFLICT (coalesce(tenant_id, '')) DO UPDATE SET requested_at_ms = excluded.requested_at_ms`
           )

@@ -310,6 +310,29 @@ export function nodeContract({ name, setUp }) {
     assert.equal(await directory.requestMaintenance(null, { tenant: 'nobody' }), 0)
   })
 
+  test(`${name}: an account that was made while the clock was ahead is looked after with all others`, async (t) => {
+    const { data, directory, clock } = await setUp(t)
+    const bert = await directory.createAccount(newAccount(data, 'bert@example.com'))
+    const aheadMs = 1000 * 24 * 3_600_000
+    clock.advance(aheadMs)
+    const anna = await directory.createAccount(newAccount(data, 'anna@example.org'))
+    clock.advance(1 - aheadMs)
+    const asked = async () => [
+      ...(await directory.listMaintenanceRequests([anna.id, bert.id])).keys()
+    ]
+    for (const filter of [{}, { tenant: 'example.org' }]) {
+      const count = await directory.requestMaintenance(null, filter)
+      const ids = await asked()
+      assert.equal(ids.length, count)
+      assert.ok(ids.includes(anna.id))
+      for (const id of ids) {
+        const { requestedAtMs } = await directory.findMaintenance(id)
+        await directory.finishMaintenanceRequest(id, Number(requestedAtMs))
+      }
+      assert.deepEqual(await asked(), [])
+    }
+  })
+
   test(`${name}: what was asked of a tenant’s accounts is asked of those that go to another before they have answered`, async (t) => {
     const { data, directory, clock } = await setUp(t)
     const limits = { label: '', quotaBytes: 0, maxAccounts: 0 }
