@@ -7,10 +7,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { counters } from '../telemetry/counters.js'
 import { toMailError } from '../database/sqlite-error.js'
 import { drainSpool } from '../delivery/drain.js'
+import { hasMail } from '../delivery/spool.js'
 import { MailError } from '../errors.js'
 
 /** A drain that was stopped is tried again after so many ms. */
 const RETRY_MS = 5_000
+
+/**
+ * A spool is looked into so often, ms, though nobody has rung: whoever stored mail there may have been killed before telling, or
+ * told it to a process that hung. A look is a `readdir` of a folder that is all but empty.
+ */
+const LOOK_MS = 2 * 60_000
 
 /**
  * Mail that comes while a drain is running waits so many ms for more: a commit, its sync and the removal of the files cost as
@@ -32,6 +39,9 @@ export class OpenSpool {
   #last = Promise.resolve()
   /** Whether mail came while a drain was running. */
   #isRungAgain = false
+  /** Whether the last drain in the background has failed, for a reason that does not pass. */
+  #hasFailed = false
+  #lookTimer
   #isClosed = false
 
   /**
@@ -46,19 +56,38 @@ export class OpenSpool {
     this.#account = account
     this.#store = store
     this.#identities = identities
+    this.#lookTimer = setInterval(() => this.#look(), LOOK_MS).unref()
   }
 
   /** Mail has come into the spool: begins a drain in the background. */
   ring() {
     if (this.#isClosed) return
     this.#isRungAgain = true
+    this.#hasFailed = false
     this.#draining ??= this.#drainWhileRung()
       .catch((err) => {
+        this.#hasFailed = true
         this.#services.logger.error({ accountId: this.#account.id, err }, 'draining a spool failed')
       })
       .finally(() => {
         this.#draining = null
       })
+  }
+
+  /** Begins a drain where mail lies in the spool that nobody has rung for. */
+  async #look() {
+    // The operator was told of a failure; the next mail, or the next login, is the next try.
+    if (this.#draining || this.#hasFailed) return
+    try {
+      if (await hasMail(this.#spoolFolder)) this.ring()
+    } catch (err) {
+      const { id: accountId } = this.#account
+      this.#services.logger.warn({ accountId, err }, 'the spool cannot be looked at')
+    }
+  }
+
+  get #spoolFolder() {
+    return join(this.#account.folder, 'spool')
   }
 
   /**
@@ -76,9 +105,9 @@ export class OpenSpool {
   /** @param {{ limit?: number, limitBytes?: number }} limits */
   async #drain(limits) {
     const { logger, directory } = this.#services
-    const { id: accountId, folder } = this.#account
+    const { id: accountId } = this.#account
     const drained = await drainSpool({
-      spoolFolder: join(folder, 'spool'),
+      spoolFolder: this.#spoolFolder,
       identities: this.#identities,
       store: this.#store,
       logger: logger.child({ accountId }),
@@ -114,6 +143,7 @@ export class OpenSpool {
   /** Waits for the running drains, a login's too: they need keys and store. None is begun in the background after that. */
   async close() {
     this.#isClosed = true
+    clearInterval(this.#lookTimer)
     if (this.#retryTimer) clearTimeout(this.#retryTimer)
     this.#isRungAgain = false
     await this.#draining

@@ -13,7 +13,6 @@ import { readShared } from '../support/shared-read.js'
 import { requireShortPath } from '../support/unix-socket.js'
 import { readFrame } from './frame.js'
 import { offerSession, takeSession } from './handoff.js'
-import { HeardLinks } from './heard-links.js'
 import { Holders } from './holders.js'
 import { answerLink } from './link.js'
 import { Peers } from './peers.js'
@@ -78,7 +77,6 @@ export class ClusterWorker {
   #relayed = new Map()
   /** @type {Set<string>} accounts that the others are told to ring when the loop turns */
   #toRing = new Set()
-  #heard
 
   /**
    * @param {ClusterOptions} options
@@ -102,7 +100,6 @@ export class ClusterWorker {
       logger: options.logger
     })
     this.#holders = new Holders(self.path, this.#peers)
-    this.#heard = new HeardLinks(() => this.#holders.held.forEach((id) => options.ring(id)))
     server.on('connection', (accepted) => {
       const socket = readShared(accepted)
       this.#serve(socket).catch((err) => {
@@ -328,12 +325,7 @@ export class ClusterWorker {
       return await takeSession(socket, frame, { ...this.#options.port, isTaking })
     }
     this.#links.add(socket)
-    const path = frame.value.self?.path
-    this.#heard.begin(path)
-    socket.on('close', () => {
-      this.#links.delete(socket)
-      this.#heard.end(path)
-    })
+    socket.on('close', () => this.#links.delete(socket))
     socket.on('end', () => socket.destroy())
     answerLink(
       socket,

@@ -67,11 +67,6 @@ export class Holders {
     return { held: this.#own.size, registered: this.#register.size }
   }
 
-  /** @returns {string[]} accounts that are open here */
-  get held() {
-    return [...this.#own.keys()]
-  }
-
   /**
    * Asks the account's registrar, or answers as its registrar. Where nobody else has the account open, the answer is the
    * claimant, which holds the account from then on.

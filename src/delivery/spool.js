@@ -63,6 +63,16 @@ export function listSpool(spoolFolder) {
 
 /**
  * @param {string} spoolFolder
+ * @returns {Promise<boolean>} whether anything has arrived
+ * @throws {MailError} NOT_DURABLE where the folder cannot be read
+ */
+export async function hasMail(spoolFolder) {
+  const names = await asMailError(() => readFolder(spoolFolder))
+  return names.some((name) => NAME.test(name))
+}
+
+/**
+ * @param {string} spoolFolder
  * @returns {Promise<{ bytes: number, messages: number }>} what has arrived, on disk
  * @throws {MailError} NOT_DURABLE where the folder cannot be read
  */

@@ -16,6 +16,9 @@ import { altered, setUp, textsOf } from '../../helpers/drain.js'
 /** After this a drain that was stopped is tried again, ms. */
 const RETRY_MS = 5_000
 
+/** A spool is looked into after so many ms, though nobody has rung. */
+const LOOK_MS = 120_000
+
 /**
  * A spool in the folder of an account, whose timers the test turns on.
  *
@@ -80,6 +83,37 @@ test('a drain that a full disk stopped is tried again after a while, not at once
   await until(async () => (await listSpool(spoolFolder)).length === 0)
   assert.equal(attempts, 2)
   assert.deepEqual(await textsOf(store), ['waits'])
+})
+
+test('mail comes in also where whoever stored it was killed before telling', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { put, spoolFolder, store } = await openSpool(t)
+  await put('untold')
+  t.mock.timers.tick(LOOK_MS)
+  for (let i = 0; i < 1000 && (await listSpool(spoolFolder)).length > 0; i++) await turn()
+  assert.deepEqual(await textsOf(store), ['untold'])
+})
+
+test('where a drain has failed for good, the next is that of the next mail', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  let attempts = 0
+  const { put, spool, store } = await openSpool(t, (real) => ({
+    appendMessages: async (...args) => {
+      if (++attempts === 1) throw new MailError('ACCOUNT_DAMAGED')
+      return await real.appendMessages(...args)
+    }
+  }))
+  await put('one')
+  spool.ring()
+  await until(() => attempts === 1)
+  for (let looks = 0; looks < 3; looks++) {
+    for (let i = 0; i < 100; i++) await turn()
+    t.mock.timers.tick(LOOK_MS)
+  }
+  assert.equal(attempts, 1)
+  await put('two')
+  spool.ring()
+  await until(async () => (await textsOf(store)).length === 2)
 })
 
 test('who closes a mailbox amid the drain of a login waits for that', async (t) => {

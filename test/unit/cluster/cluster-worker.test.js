@@ -276,7 +276,7 @@ test('one that has left is not asked, its accounts are opened elsewhere, and one
   assert.deepEqual(newer.opened, [])
 })
 
-test('what is opened, and what mail comes, while a link between two that live is broken, is known once there is another', async (t) => {
+test('what is opened while a link between two that live is broken is known once there is another', async (t) => {
   const folder = runFolder(t)
   t.mock.timers.reset()
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
@@ -284,19 +284,14 @@ test('what is opened, and what mail comes, while a link between two that live is
     await Promise.all([0, 1, 2].map((slot) => startWorker(t, folder, slot)))
   )
   const accounts = Array.from({ length: 12 }, (_, n) => `account-${n}`)
-  await two.logIn('mail')
   // As to workers that hang: more than a link holds, before they read anything of it.
   for (let n = 0; n < 18; n++) one.worker.tellOthers('news', 'x'.repeat(2 ** 20))
-  one.worker.ring('mail')
   await until(() => !one.worker.hasOthers)
   for (const id of accounts) assert.equal(await one.logIn(id), 'here')
   t.mock.timers.tick(LOOK_AGAIN_MS)
   await until(() => one.worker.slots === 3)
-  await one.worker.askAllWorkers('heard')
-  assert.deepEqual(
-    two.heard.filter(([what]) => what === 'ring').map(([, id]) => id),
-    ['mail']
-  )
+  // First they meet, then each hears what the other holds.
+  for (let n = 0; n < 2; n++) await one.worker.askAllWorkers('heard')
   // By now nobody asks around for accounts that it knows nothing of.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1100)
   for (const { logIn } of [two, three])
