@@ -33,6 +33,21 @@ test('lines end with LF or CRLF, the last one with nothing as well', async () =>
   }
 })
 
+test('a byte order mark, which some editors write and do not show, is no part of the first line', async () => {
+  const mark = Buffer.of(0xef, 0xbb, 0xbf)
+  const text = Buffer.concat([mark, Buffer.from('# first\r\n'), mark, Buffer.from('second\n')])
+  const expected = ['# first', `${mark.toString('latin1')}second`]
+  assert.deepEqual(await linesOf([Buffer.from(text)], 9), expected)
+  assert.deepEqual(
+    await linesOf(
+      [...text].map((byte) => Buffer.of(byte)),
+      9
+    ),
+    expected
+  )
+  assert.deepEqual(await linesOf([Buffer.from(mark)]), [''])
+})
+
 test('any chunking of the same bytes gives the same lines', async () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b', '\r', '\n', 'é') })
   await fc.assert(
