@@ -190,22 +190,19 @@ export class DirectoryMaintenance {
     const nowMs = connection.clock.nowMs()
     if (accountId === null)
       return await connection.write(() => {
+        const accounts = tenant === undefined ? 'FROM accounts a' : OF_TENANT
         // Later than any request before, so that no account takes this one for one that is done; and not before any account was
         // made, as far as the clock was ahead then.
         connection
           .prepare(
             `INSERT INTO maintenance_requests (tenant_id, requested_at_ms)
              SELECT $tenant, max($nowMs, coalesce((SELECT max(requested_at_ms) + 1 FROM maintenance_requests), 0),
-               coalesce((SELECT max(created_at_ms) FROM accounts), 0))
+               coalesce((SELECT max(a.created_at_ms) ${accounts}), 0))
              WHERE $tenant IS NULL OR EXISTS (SELECT 1 FROM tenants WHERE id = $tenant)
              ON CONFLICT (coalesce(tenant_id, '')) DO UPDATE SET requested_at_ms = excluded.requested_at_ms`
           )
           .run({ tenant: tenant ?? null, nowMs })
-        const counted =
-          tenant === undefined
-            ? 'SELECT count(*) AS n FROM accounts'
-            : `SELECT count(*) AS n ${OF_TENANT}`
-        return connection.prepare(counted).get({ tenant }).n
+        return connection.prepare(`SELECT count(*) AS n ${accounts}`).get({ tenant }).n
       })
     const { changes } = await connection.write(() =>
       connection
@@ -306,5 +303,24 @@ export class DirectoryMaintenance {
       nextTryAtMs: row.next_try_at_ms
     }))
     return { failing, failingTotal: total.failing }
+  }
+
+  /**
+   * @param {number} limit
+   * @returns {Promise<{ damaged: number, damagedIds: string[] }>} accounts of which a job has met damage, and nothing has cleared
+   *   that since; `limit` of them are named
+   */
+  async listDamaged(limit) {
+    const { connection } = this
+    const ids = await connection.read(() =>
+      connection
+        .prepare(
+          `SELECT DISTINCT account_id FROM maintenance_jobs
+           WHERE failures > 0 AND failed_code = 'ACCOUNT_DAMAGED' ORDER BY account_id`
+        )
+        .all()
+        .map((row) => row.account_id)
+    )
+    return { damaged: ids.length, damagedIds: ids.slice(0, limit) }
   }
 }

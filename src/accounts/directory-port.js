@@ -352,6 +352,7 @@
  * @property {(filter?: { accountId?: string }) => Promise<MaintenanceSummary[]>} listMaintenance - by address
  * @property {(filter?: { accountId?: string, limit?: number }) => Promise<MaintenanceRun[]>} listMaintenanceRuns - newest first
  * @property {(limit?: number) => Promise<{ failing: MaintenanceFailure[], failingTotal: number }>} listMaintenanceFailures
+ * @property {(limit: number) => Promise<{ damaged: number, damagedIds: string[] }>} listDamaged - accounts; `limit` of them are named
  * @property {(page: { afterId: string, limit: number }) => Promise<{ id: string, folder: string }[]>} pageFolders - by id; relative to the data folder
  * @property {(query: { tenant?: string | null, accountId?: string, beforeId?: number, limit: number }) => Promise<(MaintenanceRun & { id: number, address: string })[]>} pageMaintenanceRuns - newest first
  * @property {() => Promise<DirectoryCheck>} quickCheck

@@ -105,6 +105,7 @@ export function openDirectory({
     listMaintenance: (filter) => maintenance.listMaintenance(filter),
     listMaintenanceRuns: (filter) => maintenance.listMaintenanceRuns(filter),
     listMaintenanceFailures: (limit) => maintenance.listMaintenanceFailures(limit),
+    listDamaged: (limit) => maintenance.listDamaged(limit),
 
     listTenants: () => tenants.listTenants(),
     findTenant: (id) => tenants.findTenant(id),

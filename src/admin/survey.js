@@ -221,12 +221,7 @@ export class HostSurvey {
       afterId = last.id
       await sleep(PAUSE_MS, undefined, { signal: this.#stop.signal })
     }
-    const { failing } = await directory.listMaintenanceFailures(1000)
-    const damaged = new Set(
-      failing.filter(({ code }) => code === 'ACCOUNT_DAMAGED').map(({ accountId }) => accountId)
-    )
-    survey.damaged = damaged.size
-    survey.damagedIds = [...damaged].slice(0, MAX_NAMED)
+    Object.assign(survey, await directory.listDamaged(MAX_NAMED))
     this.#openBefore = openNow
     return survey
   }

@@ -35,6 +35,34 @@ test('a survey counts spools, what was set aside, and mailbox files that are gon
   await survey.close()
 })
 
+test('a survey counts a damaged mailbox, however many jobs of others have failed more often', async (t) => {
+  const { services, data } = await openTestAccounts(t)
+  const { directory, clock, logger } = services
+  const anna = (await makeAccount(services)).account
+  const ben = (await makeAccount(services, 'ben@example.org')).account
+  const failing = { doneAtMs: 0, failures: 2, failedCode: 'DISK_FULL', nextTryAtMs: 0 }
+  for (let nth = 0; nth < 1001; nth++)
+    directory.recordMaintenance({
+      accountId: anna.id,
+      job: `job ${nth}`,
+      state: failing,
+      run: null
+    })
+  const failures = { failures: 1, failedCode: 'ACCOUNT_DAMAGED' }
+  for (const job of ['quick-check', 'vacuum'])
+    directory.recordMaintenance({
+      accountId: ben.id,
+      job,
+      state: { ...failing, ...failures },
+      run: null
+    })
+  await directory.flush()
+  const survey = new HostSurvey({ data, directory, whichAreOpen: async () => [], clock, logger })
+  const { damaged, damagedIds } = await survey.look()
+  assert.deepEqual([damaged, damagedIds], [1, [ben.id]])
+  await survey.close()
+})
+
 test('a survey names no mailbox that is deleted, or whose files change places, while it looks', async (t) => {
   const { services, data } = await openTestAccounts(t)
   const { directory, clock, logger } = services

@@ -249,6 +249,26 @@ export function nodeContract({ name, setUp }) {
     )
   })
 
+  test(`${name}: of the accounts whose mailbox is damaged some are named, each once, until their jobs go well`, async (t) => {
+    const { data, directory } = await setUp(t)
+    const anna = await directory.createAccount(newAccount(data, 'anna@example.org'))
+    const bert = await directory.createAccount(newAccount(data, 'bert@example.com'))
+    const damaged = { doneAtMs: 0, failures: 1, failedCode: 'ACCOUNT_DAMAGED', nextTryAtMs: 0 }
+    const record = async (/** @type {string} */ accountId, /** @type {any} */ change = {}) => {
+      for (const job of ['quick-check', 'vacuum'])
+        directory.recordMaintenance({ accountId, job, state: { ...damaged, ...change }, run: null })
+      await directory.flush()
+    }
+    await record(anna.id)
+    assert.deepEqual(await directory.listDamaged(2), { damaged: 1, damagedIds: [anna.id] })
+    await record(bert.id)
+    const [first = ''] = [anna.id, bert.id].sort()
+    assert.deepEqual(await directory.listDamaged(1), { damaged: 2, damagedIds: [first] })
+    await record(anna.id, { failedCode: 'DISK_FULL' })
+    await record(bert.id, { failures: 0, failedCode: null })
+    assert.deepEqual(await directory.listDamaged(1), { damaged: 0, damagedIds: [] })
+  })
+
   test(`${name}: maintenance is asked for, and a later wish outlives the end of an earlier one`, async (t) => {
     const { data, directory, clock } = await setUp(t)
     const anna = await directory.createAccount(newAccount(data, 'anna@example.org'))
