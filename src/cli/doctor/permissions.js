@@ -42,23 +42,29 @@ const exists = (path) => stat(path).catch(() => null)
 
 /**
  * @param {Config} config
+ * @param {{ maxLooks?: number }} [options] - at most so many files of the data folder are looked at
  * @returns {Promise<Finding[]>}
  */
-export async function checkPermissions(config) {
+export async function checkPermissions(config, { maxLooks = MAX_LOOKS } = {}) {
   const { data, auth, tls } = config
   const uid = process.getuid?.() ?? ROOT
   const folder = await exists(data)
   const kept = tls.otherFolders.map((name) => join(name, KEY_FILE))
   if (tls.key !== '') kept.push(tls.key)
+  const { others, isWhole } = folder
+    ? await ownedByOthers(config, { owner: folder.uid, pepperFile: auth.pepperFile, maxLooks })
+    : { others: [], isWhole: true }
   const findings = [
     ...(folder && folder.uid !== uid && uid !== ROOT ? [otherUser(data, folder.uid, uid)] : []),
     ...(await openToOthers([data, join(data, 'directory.db'), auth.pepperFile])),
     ...(tls.key === '' ? await openToOthers([join(data, 'tls', 'key.pem')]) : []),
     ...(await openToOthers(kept, ALL_BUT_READERS)),
-    ...(folder ? await ownedByOthers(config, folder.uid, auth.pepperFile) : [])
+    ...others
   ]
-  if (findings.length === 0)
-    findings.push(good(NAME, 'Data, directory, mailboxes, pepper and key are for one user alone'))
+  const sound = isWhole
+    ? 'Data, directory, mailboxes, pepper and key are for one user alone'
+    : `Directory, pepper, key and the first ${maxLooks} files of the data folder are for one user alone; there are more`
+  if (findings.length === 0) findings.push(good(NAME, sound))
   if (uid === ROOT && (folder?.uid ?? ROOT) === ROOT)
     findings.push(
       doubtful(
@@ -101,11 +107,14 @@ async function openToOthers(secrets, { mask, chmod } = ALL_OTHERS) {
 
 /**
  * @param {Config} config
- * @param {number} owner - of the data folder
- * @param {string} pepperFile - may lie outside of the data folder
- * @returns {Promise<Finding[]>} one for all files of other users, and one for the first file that its owner cannot use
+ * @param {object} what
+ * @param {number} what.owner - of the data folder
+ * @param {string} what.pepperFile - may lie outside of the data folder
+ * @param {number} what.maxLooks
+ * @returns {Promise<{ others: Finding[], isWhole: boolean }>} one for all files of other users, and one for the first file that
+ *   its owner cannot use; `isWhole`: every file was looked at
  */
-async function ownedByOthers({ data }, owner, pepperFile) {
+async function ownedByOthers({ data }, { owner, pepperFile, maxLooks }) {
   /** @type {{ path: string, uid: number } | null} */
   let first = null
   /** @type {Finding | null} */
@@ -113,7 +122,7 @@ async function ownedByOthers({ data }, owner, pepperFile) {
   let count = 0
   let looks = 0
   for await (const path of filesOf(data, pepperFile)) {
-    if (++looks > MAX_LOOKS) break
+    if (++looks > maxLooks) break
     const found = await exists(path)
     if (!found) continue
     if (found.uid !== owner) {
@@ -121,10 +130,11 @@ async function ownedByOthers({ data }, owner, pepperFile) {
       count++
     } else closed ??= closedToOwner(path, found)
   }
-  return [
+  const others = [
     ...(first ? [othersFinding(data, owner, { ...first, count })] : []),
     ...(closed ? [closed] : [])
   ]
+  return { others, isWhole: looks <= maxLooks }
 }
 
 /**

@@ -1,10 +1,10 @@
 /**
- * What `letterlock doctor` says of ports and certificates.
+ * What `letterlock doctor` says of ports, certificates and permissions.
  */
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, copyFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,6 +15,7 @@ import { checkPermissions } from '../../../src/cli/doctor/permissions.js'
 import { startServer } from '../../../src/compose.js'
 import { loadCertificate } from '../../../src/support/certificate.js'
 import { systemClock } from '../../../src/support/clock.js'
+import { scratchFolder } from '../../helpers/process.js'
 
 /**
  * @param {Record<string, unknown>} settings
@@ -163,4 +164,22 @@ test('the certificates of other names are looked at as the main one is, and so a
   await copyFile(join(gone, 'key.pem'), join(other, 'privkey.pem'))
   const [, wrong] = await states()
   assert.deepEqual(wrong?.slice(1), ['fail', 'The key is not the certificate’s'])
+})
+
+test('of a data folder with very many files, the permissions of the first are vouched for and of no others', async (t) => {
+  const data = scratchFolder(t, 'doctor')
+  await chmod(data, 0o700)
+  await mkdir(join(data, 'run'), { mode: 0o700 })
+  for (const name of ['a', 'b']) await writeFile(join(data, 'run', name), '', { mode: 0o600 })
+  const said = async (/** @type {number} */ maxLooks) => {
+    const [first] = await checkPermissions(configOf({ data }), { maxLooks })
+    return [first?.status, first?.text]
+  }
+  // The folder run, and what is in it.
+  const all = 'Data, directory, mailboxes, pepper and key are for one user alone'
+  assert.deepEqual(await said(3), ['ok', all])
+  assert.deepEqual(await said(2), [
+    'ok',
+    'Directory, pepper, key and the first 2 files of the data folder are for one user alone; there are more'
+  ])
 })
