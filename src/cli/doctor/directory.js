@@ -50,16 +50,13 @@ export async function checkDirectory({ services: { directory } }) {
       )
     )
   }
-  const { failing } = await directory.listMaintenanceFailures()
-  const damaged = new Set(
-    failing.filter(({ code }) => code === 'ACCOUNT_DAMAGED').map(({ accountId }) => accountId)
-  )
-  const [first] = damaged
+  const { damaged, damagedIds } = await directory.listDamaged(1)
+  const [first] = damagedIds
   if (first !== undefined) {
     findings.push(
       bad(
         'mailboxes',
-        `${damaged.size} mailboxes were found damaged, first ${await nameOf(first)}`,
+        `${damaged} mailboxes were found damaged, first ${await nameOf(first)}`,
         'docs/operations.md, “A mailbox is damaged”'
       )
     )

@@ -73,6 +73,30 @@ test('keys that contradict each other or are missing, and mailboxes on record as
   ])
 })
 
+test('a mailbox on record as damaged is named, however many jobs of others have failed more often', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  const { account: other } = await makeAccount(services, 'bert@example.org')
+  const state = { doneAtMs: 0, failures: 2, failedCode: 'DISK_FULL', nextTryAtMs: 0 }
+  for (let nth = 0; nth < 101; nth++)
+    services.directory.recordMaintenance({
+      accountId: other.id,
+      job: `job ${nth}`,
+      state,
+      run: null
+    })
+  recordDamage(services, account.id)
+  await services.directory.flush()
+  const { findings } = await checkDirectory({ services })
+  assert.deepEqual(
+    findings.map(({ text }) => text),
+    [
+      'SQLite finds nothing wrong with it',
+      `1 mailboxes were found damaged, first ${account.address}`
+    ]
+  )
+})
+
 test('passwords of a lost pepper are told, and its setting where it is needed no longer', async (t) => {
   const { services: before, data, open } = await openTestAccounts(t)
   const { account, recoveryCode } = await makeAccount(before)
