@@ -315,7 +315,7 @@ export class DirectoryMaintenance {
     const ids = await connection.read(() =>
       connection
         .prepare(
-          `SELECT DISTINCT account_id FROM maintenance_jobs
+          `SELECT DISTINCT account_id FROM maintenance_jobs INDEXED BY maintenance_failing
            WHERE failures > 0 AND failed_code = 'ACCOUNT_DAMAGED' ORDER BY account_id`
         )
         .all()

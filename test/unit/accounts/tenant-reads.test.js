@@ -124,9 +124,8 @@ test('of the jobs that fail those alone are read, however many accounts there ar
     ['a3', 'optimize', 0]
   ]))
     add.run(id, job, failures)
-  const { failing, failingTotal } = await new DirectoryMaintenance(
-    connection
-  ).listMaintenanceFailures(2)
+  const maintenance = new DirectoryMaintenance(connection)
+  const { failing, failingTotal } = await maintenance.listMaintenanceFailures(2)
   assert.deepEqual(
     failing.map(({ accountId, job }) => [accountId, job]),
     [
@@ -136,6 +135,8 @@ test('of the jobs that fail those alone are read, however many accounts there ar
   )
   assert.equal(failingTotal, 3)
   assert.deepEqual([...new Set(readWhole())], ['maintenance_failing'])
+  await maintenance.listDamaged(2)
+  assert.deepEqual(readWhole(), ['maintenance_failing'])
 })
 
 test('what all tenants hold, each and together, is summed up a slice of the accounts in each turn', async (t) => {
