@@ -1,6 +1,7 @@
 /**
- * At the start of the server: removes what killed processes have left, their sockets, half-written deliveries in every account's
- * spool and half-written copies of mailbox files. Needs no key. In the background, one account at a time.
+ * At the start of the server, and once more an hour later: removes what killed processes have left, their sockets, half-written
+ * deliveries in every account's spool and half-written copies of mailbox files. Needs no key. In the background, one account at a
+ * time.
  */
 import { join } from 'node:path'
 import { isMailError } from '../errors.js'
@@ -10,6 +11,12 @@ import { hasLeftCopy, removeLeftCopy } from '../database/rewrite.js'
 import { hasLeftRepair, removeLeftRepair } from '../store/salvage/repair-file.js'
 import { cleanSpoolLeftovers } from '../delivery/spool.js'
 import { removeAbandonedSockets } from '../support/unix-socket.js'
+
+/**
+ * After so many ms it is looked once more: what a process has left that was killed just before this one began is too young at
+ * first, and may be gigabytes. Then it is an hour old, and goes.
+ */
+const AGAIN_MS = 61 * 60_000
 
 /** Accounts that are asked for at once: a list of all of them would hold up the event loop of a server that has just begun. */
 const PAGE_ACCOUNTS = 200
@@ -30,12 +37,12 @@ async function* allFolders(directory) {
 /**
  * @param {object} options
  * @param {Pick<import('../accounts/services.js').AccountServices, 'config' | 'directory' | 'clock' | 'logger'>} options.services
- * @returns {{ stop: () => Promise<void>, done: Promise<number> }} `done` gives the number of files removed
+ * @returns {{ stop: () => Promise<void>, done: Promise<number> }} `done` gives the number of files removed at first
  */
 export function cleanLeftovers({ services }) {
   const { config, directory, clock, logger } = services
   let isStopped = false
-  const run = async () => {
+  const look = async () => {
     let removed = 0
     try {
       removed += await removeAbandonedSockets(join(config.data, 'run'), clock.nowMs())
@@ -56,15 +63,20 @@ export function cleanLeftovers({ services }) {
     if (removed > 0) logger.info({ removed }, 'leftovers removed')
     return removed
   }
-  const done = run().catch((err) => {
-    logger.error({ err }, 'leftovers could not be looked for')
-    return 0
-  })
+  const run = () =>
+    look().catch((err) => {
+      logger.error({ err }, 'leftovers could not be looked for')
+      return 0
+    })
+  const done = run()
+  let last = done
+  const timer = setTimeout(() => (last = run()), AGAIN_MS).unref()
   return {
     done,
     stop: async () => {
       isStopped = true
-      await done
+      clearTimeout(timer)
+      await last
     }
   }
 }

@@ -347,3 +347,27 @@ test('a start removes what killed deliveries, copies and repairs left, of mailbo
   assert.deepEqual([old, copy, repair].filter(existsSync), [copy, repair])
   await session.release()
 })
+
+test('what a process has left that was killed just before this one began goes once it is old enough', async (t) => {
+  const { services, account, clock } = await setUp(t)
+  const tmp = join(account.folder, 'spool', 'tmp')
+  mkdirSync(tmp, { recursive: true })
+  const [young, alive] = ['0', '1'].map((digit) => join(tmp, `${digit.repeat(32)}.sealed`))
+  const write = (/** @type {string} */ path, /** @type {number} */ atMs) => {
+    writeFileSync(path, 'x')
+    utimesSync(path, atMs / 1000, atMs / 1000)
+  }
+  write(String(young), clock.nowMs() - 60_000)
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { done, stop } = cleanLeftovers({ services })
+  assert.equal(await done, 0)
+  clock.advance(61 * 60_000)
+  write(String(alive), clock.nowMs() - 60_000)
+  t.mock.timers.tick(61 * 60_000)
+  for (let turns = 0; turns < 1000 && existsSync(String(young)); turns++) await turn()
+  assert.deepEqual(
+    [young, alive].map((path) => existsSync(String(path))),
+    [false, true]
+  )
+  await stop()
+})
