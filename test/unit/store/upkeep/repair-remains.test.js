@@ -12,7 +12,7 @@ import {
   appendMany,
   appendOne,
   makeMessage,
-  stage
+  rawHandle
 } from '../../../helpers/account-folder.js'
 import { damagePage, pagesOf } from '../../../helpers/damage-page.js'
 import { chunkAsBefore } from '../../../helpers/older-chunks.js'
@@ -111,11 +111,12 @@ test('where the names of keywords are lost, no message has the next one that is 
 })
 
 test('a mailbox whose row is lost is saved, however high its UIDs are', async (t) => {
-  const { create, open, repair, path, key } = await setUp(t)
+  const { create, open, repair, path, folder, key } = await setUp(t)
   const store = await create()
-  const content = await stage(store, makeMessage('late'))
-  const message = { content, flags: [], internalDate: null, uid: MAX_UID - 1 }
-  await store.appendMessages('INBOX', [message])
+  const db = rawHandle({ folder, key })
+  db.prepare('UPDATE mailboxes SET uid_next = ?').run(MAX_UID - 1)
+  db.close()
+  await appendOne(store, 'INBOX', makeMessage('late'))
   await store.close()
   for (const page of pagesOf(path, key, 'mailboxes', 'leaf')) damagePage(path, page)
   assert.deepEqual((await repair()).report.lost, [])
