@@ -19,6 +19,7 @@ import { measureSpool } from '../../../src/delivery/spool.js'
 import { appendMany } from '../../helpers/account-folder.js'
 import { logIn, makeAccount, openTestAccounts } from '../../helpers/accounts.js'
 import { NEW, OLD, assertRefused, change, deliver, rekey } from '../../helpers/change-keys.js'
+import { lockWriters, nextWrite } from '../../helpers/lock-writers.js'
 
 /** @typedef {import('../../../src/accounts/directory-port.js').Account} Account */
 /** @typedef {import('../../../src/accounts/open-accounts.js').MaintenancePort} MaintenancePort */
@@ -71,32 +72,6 @@ async function setUp(t, maintenance = {}) {
     for (let i = 0; i < 1000 && ended.length === 0; i++) await turn()
   }
   return { services, account, openAccounts, enter, ended, look, lines }
-}
-
-/**
- * @param {import('../../../src/accounts/directory-port.js').Account} account
- * @param {import('../../../src/crypto/secret-buffer.js').SecretBuffer} masterKey - disposed of
- * @returns {() => void} lets others write again
- */
-function lockWriters({ folder, cipher }, masterKey) {
-  const key = deriveDatabaseKey(masterKey.bytes)
-  masterKey.dispose()
-  const { db } = openEncryptedDatabase({ path: join(folder, 'mail.db'), key, cipher })
-  db.exec('BEGIN IMMEDIATE')
-  return () => {
-    db.exec('ROLLBACK')
-    db.close()
-  }
-}
-
-/**
- * @param {AccountStore | null} store
- * @returns {Promise<unknown>} when it is about to write
- */
-function nextWrite(store) {
-  const { promise, resolve } = Promise.withResolvers()
-  store?.searchAccess.database.use.onWrite(() => resolve(undefined))
-  return promise
 }
 
 /**
