@@ -10,3 +10,9 @@ export const JOIN_META = 'LEFT JOIN message_meta d ON d.content_id = m.content_i
 
 /** Rows of messages, each with that. */
 export const WITH_META = `FROM messages m ${JOIN_META}`
+
+/** An INTERNALDATE as it is written, seconds since 1970 in its own zone. */
+export const LOCAL_ARRIVAL = '(m.internal_date + m.internal_zone * 60)'
+
+/** The same of the Date header; NULL where there is none. */
+export const LOCAL_SENT = '(d.sent_at + coalesce(d.sent_zone, 0) * 60)'

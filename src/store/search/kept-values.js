@@ -4,7 +4,8 @@
  */
 import { NOT_SENT, readStored } from '../sort/read-values.js'
 import { keepNumber, roomyColumn, SHIFT } from '../sort/sort-columns.js'
-import { columnOf, SECONDS_PER_DAY, wantedDay } from './row-keys.js'
+import { boundsOf } from './row-bounds.js'
+import { columnOf } from './row-keys.js'
 import { NO, YES } from './verdict-page.js'
 
 /** @import { SearchKey } from '../../imap/protocol/values/search-key.js' */
@@ -78,7 +79,7 @@ async function missingSlots(view, key, { length, mayRead }, slicer) {
 export function compileKeptKey(key, view, nowSeconds) {
   const column = /** @type {ColumnKey} */ (columnOf(key))
   const bounds = boundsOf(key, nowSeconds)
-  const low = bounds.low + SHIFT
+  const low = Math.max(bounds.low, EARLIEST) + SHIFT
   const high = bounds.high + SHIFT
   return {
     test: (slot) => {
@@ -93,43 +94,5 @@ export function compileKeptKey(key, view, nowSeconds) {
         target[at] = value >= low && value <= high ? YES : NO
       }
     }
-  }
-}
-
-/**
- * The same comparisons as in row-keys.js, of whole numbers.
- *
- * @param {SearchKey} key
- * @param {number} nowSeconds
- * @returns {{ low: number, high: number }} both inclusive
- */
-function boundsOf(key, nowSeconds) {
-  switch (key.op) {
-    case 'larger':
-      return { low: key.size + 1, high: Infinity }
-    case 'smaller':
-      return { low: 0, high: key.size - 1 }
-    case 'younger':
-      return { low: nowSeconds - key.seconds, high: Infinity }
-    case 'older':
-      return { low: EARLIEST, high: nowSeconds - key.seconds }
-    default:
-      return dayBounds(/** @type {Extract<SearchKey, { op: 'date' }>} */ (key))
-  }
-}
-
-/**
- * @param {Extract<SearchKey, { op: 'date' }>} key
- * @returns {{ low: number, high: number }} seconds; a message without a date was sent on no day
- */
-function dayBounds(key) {
-  const start = wantedDay(key) * SECONDS_PER_DAY
-  switch (key.comparison) {
-    case 'before':
-      return { low: EARLIEST, high: start - 1 }
-    case 'on':
-      return { low: start, high: start + SECONDS_PER_DAY - 1 }
-    case 'since':
-      return { low: start, high: Infinity }
   }
 }

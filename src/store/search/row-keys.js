@@ -46,7 +46,7 @@ export function compileRowKey(key, nowSeconds) {
 
 /**
  * @param {SearchKey} key
- * @returns {ColumnKey | null} the column of numbers that answers it where the view keeps one (kept-values.js); null: none does
+ * @returns {Exclude<ColumnKey, 'DATE'> | null} the column of numbers that answers it where the view keeps one (kept-values.js); null: none does
  */
 export function columnOf(key) {
   switch (key.op) {

@@ -3,11 +3,11 @@
  * those that match (measured: a fifth of the time of reading the rows one by one into objects).
  */
 import { prepared } from '../../database/statement.js'
-import { MailError } from '../../errors.js'
 import { numbersIn } from '../joined-numbers.js'
 import { messageRowId } from '../row-ids.js'
-import { IS_FRESH, WITH_META } from '../with-meta.js'
-import { SECONDS_PER_DAY, wantedDay } from './row-keys.js'
+import { IS_FRESH, LOCAL_ARRIVAL, LOCAL_SENT, WITH_META } from '../with-meta.js'
+import { boundsOf } from './row-bounds.js'
+import { columnOf } from './row-keys.js'
 
 /** @typedef {import('../../imap/protocol/values/search-key.js').SearchKey} SearchKey */
 /**
@@ -17,14 +17,16 @@ import { SECONDS_PER_DAY, wantedDay } from './row-keys.js'
  * @property {boolean} [isOfMeta] - whether the condition is over both
  */
 
-/** An INTERNALDATE as it is written, seconds since 1970 in its own zone. */
-const LOCAL_DATE = '(internal_date + internal_zone * 60)'
+/** @type {Readonly<Record<Exclude<import('../sort/sort-columns.js').ColumnKey, 'DATE'>, string>>} what is compared, by the column that keeps it elsewhere */
+const VALUES = {
+  ARRIVAL: 'internal_date',
+  LOCAL_ARRIVAL,
+  LOCAL_SENT,
+  SIZE: 'size'
+}
 
-/** The same of the Date header; NULL where there is none. */
-const SENT_DATE = '(d.sent_at + coalesce(d.sent_zone, 0) * 60)'
-
-/** The saving date, told in UTC, milliseconds. */
-const SAVED_AT = 'saved_at'
+/** The saving date, told in UTC, seconds: no column is kept of it. */
+const SAVED = 'saved_at / 1000'
 
 /**
  * @param {SearchKey} key - of the row's stage (see plan.js)
@@ -33,46 +35,13 @@ const SAVED_AT = 'saved_at'
  * @throws {MailError} CANNOT for a key of another stage
  */
 export function compileRowCondition(key, nowSeconds) {
-  switch (key.op) {
-    case 'larger':
-      return { condition: 'size > ?', values: [key.size] }
-    case 'smaller':
-      return { condition: 'size < ?', values: [key.size] }
-    case 'younger':
-      return { condition: 'internal_date >= ?', values: [nowSeconds - key.seconds] }
-    case 'older':
-      return { condition: 'internal_date <= ?', values: [nowSeconds - key.seconds] }
-    case 'date': {
-      const isSaved = key.which === 'saved'
-      const unit = isSaved ? SECONDS_PER_DAY * 1000 : SECONDS_PER_DAY
-      const start = wantedDay(key) * unit
-      if (key.which !== 'sent')
-        return dayCondition(key.comparison, isSaved ? SAVED_AT : LOCAL_DATE, start, unit)
-      const { condition, values } = dayCondition(key.comparison, SENT_DATE, start, unit)
-      // A message without a Date was sent on no day, and so passes every NOT: a NULL would pass none.
-      return { condition: `coalesce(${condition}, 0)`, values, isOfMeta: true }
-    }
-    default:
-      throw new MailError('CANNOT', { detail: `search key ${key.op}` })
-  }
-}
-
-/**
- * @param {'before' | 'on' | 'since'} comparison
- * @param {string} column
- * @param {number} start - of the day, in the column's unit
- * @param {number} length - of a day, in the same
- * @returns {RowTest}
- */
-function dayCondition(comparison, column, start, length) {
-  switch (comparison) {
-    case 'before':
-      return { condition: `${column} < ?`, values: [start] }
-    case 'on':
-      return { condition: `${column} >= ? AND ${column} < ?`, values: [start, start + length] }
-    case 'since':
-      return { condition: `${column} >= ?`, values: [start] }
-  }
+  const { low, high } = boundsOf(key, nowSeconds)
+  const column = columnOf(key)
+  const condition = `${column === null ? SAVED : VALUES[column]} BETWEEN ? AND ?`
+  const values = [low, high]
+  if (column !== 'LOCAL_SENT') return { condition, values }
+  // A message without a Date was sent on no day, and so passes every NOT: a NULL would pass none.
+  return { condition: `coalesce(${condition}, 0)`, values, isOfMeta: true }
 }
 
 /**

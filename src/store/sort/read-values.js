@@ -5,7 +5,7 @@ import { decodeByteString } from '../../mime/encoded-word.js'
 import { firstAddress } from '../../mime/envelope-reader.js'
 import { readEnvelopes } from './read-envelopes.js'
 import { readPages, sentSeconds } from './read-pages.js'
-import { IS_FRESH, JOIN_META, WITH_META } from '../with-meta.js'
+import { IS_FRESH, JOIN_META, LOCAL_ARRIVAL, LOCAL_SENT, WITH_META } from '../with-meta.js'
 import { readNumberOfEach } from './read-numbers.js'
 import { readRows } from './read-rows.js'
 
@@ -36,8 +36,8 @@ export const NOT_SENT = -(2 ** 42)
 const NUMBERS = {
   ARRIVAL: { value: 'm.internal_date' },
   DATE: ofMeta('coalesce(d.sent_at, m.internal_date)'),
-  LOCAL_ARRIVAL: { value: 'm.internal_date + m.internal_zone * 60' },
-  LOCAL_SENT: ofMeta(`coalesce(d.sent_at + coalesce(d.sent_zone, 0) * 60, ${NOT_SENT})`),
+  LOCAL_ARRIVAL: { value: LOCAL_ARRIVAL },
+  LOCAL_SENT: ofMeta(`coalesce(${LOCAL_SENT}, ${NOT_SENT})`),
   SIZE: { value: 'm.size' }
 }
 
