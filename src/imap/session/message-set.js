@@ -15,12 +15,13 @@ const STEP_SLOTS = 4096
  * @param {SelectedMailbox} selected
  * @param {SequenceSet} set
  * @param {boolean} isUid
+ * @param {number | null} [sinceModSeq] - only messages whose MODSEQ is above it
  * @returns {{ slots: number[], isSomeExpunged: boolean }}
  * @throws {import('../protocol/syntax-failure.js').SyntaxFailure} for a sequence number that does not exist, as
  *   RFC 3501 §9 asks (seq-number); a UID that does not exist is no error (RFC 3501 §6.4.8)
  */
-export function slotsOf(selected, set, isUid) {
-  const { slots, isSomeExpunged, isOutOfRange } = selected.resolve(set, isUid)
+export function slotsOf(selected, set, isUid, sinceModSeq = null) {
+  const { slots, isSomeExpunged, isOutOfRange } = selected.resolve(set, isUid, sinceModSeq)
   if (isOutOfRange) throw badSyntax('There is no message of that number')
   return { slots, isSomeExpunged }
 }

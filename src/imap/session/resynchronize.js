@@ -36,9 +36,8 @@ export async function tellMissed(session, { uidValidity, modSeq, knownUids, seqM
     sinceModSeq: modSeq,
     firstUid: seqMatch === null ? 1 : (await lastMatchingUid(selected, seqMatch)) + 1
   })
-  const { slots } = selected.resolve(set, true)
-  const changed = slots.filter((slot) => /** @type {number} */ (view.modSeqs[slot]) > modSeq)
-  await tellFlags(session, changed, { withUid: true, withFlags: true, withModSeq: true })
+  const { slots } = selected.resolve(set, true, modSeq)
+  await tellFlags(session, slots, { withUid: true, withFlags: true, withModSeq: true })
 }
 
 /**

@@ -32,7 +32,7 @@ import {
 
 /** @import { MailboxView } from '../../store/mailbox-view.js' */
 /** @import { ViewAttachment } from '../../store/view-attachment.js' */
-/** @import { NumberRange, SequenceSet } from '../protocol/values/sequence-set.js' */
+/** @import { SequenceSet } from '../protocol/values/sequence-set.js' */
 
 /**
  * @typedef {object} Told
@@ -52,6 +52,9 @@ import {
  * @property {boolean} isSomeExpunged - whether others that the client still sees were left out
  * @property {boolean} isOutOfRange - whether a sequence number does not exist (RFC 3501 §9, seq-number: a tagged BAD)
  */
+
+/** Below every MODSEQ. */
+const EVER = -1
 
 const NOTHING_EXPUNGED = { expunged: NO_SLOTS, expungedUids: NO_SLOTS }
 
@@ -198,9 +201,11 @@ export class SelectedMailbox {
    *
    * @param {SequenceSet} set
    * @param {boolean} isUid
+   * @param {number | null} [sinceModSeq] - messages with a lower MODSEQ, or this one, are left out as they are met: a client that
+   *   asks what is new names all, and few have changed
    * @returns {Resolution}
    */
-  resolve(set, isUid) {
+  resolve(set, isUid, sinceModSeq = null) {
     const isByUid = isUid || set.isSearchResult
     const top = isByUid ? this.maxUid : this.messageCount
     const ranges = set.isSearchResult ? this.savedResult.ranges : set.resolve(top)
@@ -208,53 +213,42 @@ export class SelectedMailbox {
     const isOutOfRange = !isUid && set.hasStar && this.messageCount === 0
     /** @type {Resolution} */
     const found = { slots: [], isSomeExpunged: false, isOutOfRange }
+    const after = sinceModSeq ?? EVER
     let end = 0
-    ranges.forEach((range) => {
-      if (isByUid) end = this.#addByUid(range, end, found)
-      else this.#addByNumber(range, found)
+    ranges.forEach(({ from, to }) => {
+      if (isByUid) {
+        // Each range begins behind the ones before.
+        const first = this.view.lowerBound(from, end)
+        end = this.view.lowerBound(to + 1, first)
+        this.#addVisible(first, end, found, after)
+      } else if (from < 1 || to > this.messageCount) found.isOutOfRange = true
+      else this.#addVisible(this.slotOfSequence(from), this.slotOfSequence(to) + 1, found, after)
     })
     return found
-  }
-
-  /**
-   * @param {NumberRange} range
-   * @param {number} start - slot behind those of lower ranges
-   * @param {Resolution} found
-   */
-  #addByUid({ from, to }, start, found) {
-    const first = this.view.lowerBound(from, start)
-    const end = this.view.lowerBound(to + 1, first)
-    this.#addVisible(first, end, found)
-    return end
-  }
-
-  /**
-   * @param {NumberRange} range
-   * @param {Resolution} found
-   */
-  #addByNumber({ from, to }, found) {
-    if (from < 1 || to > this.messageCount) found.isOutOfRange = true
-    else this.#addVisible(this.slotOfSequence(from), this.slotOfSequence(to) + 1, found)
   }
 
   /**
    * @param {number} first
    * @param {number} end - exclusive
    * @param {Resolution} found - takes the living messages that the client sees
+   * @param {number} after - MODSEQ that theirs must be above
    */
-  #addVisible(first, end, found) {
+  #addVisible(first, end, found, after) {
     const { view } = this
+    const { modSeqs } = view
     const { slots } = found
     const last = Math.min(end, this.#toldLength)
     if (!view.hasTombstones) {
-      for (let slot = first; slot < last; slot++) slots.push(slot)
+      for (let slot = first; slot < last; slot++) {
+        if (/** @type {number} */ (modSeqs[slot]) > after) slots.push(slot)
+      }
       return
     }
     let hiddenIndex = countBelow(this.#hidden, first)
     for (let slot = first; slot < last; slot++) {
       if (this.#hidden[hiddenIndex] === slot) hiddenIndex++
       else if (view.isExpunged(slot)) found.isSomeExpunged = true
-      else slots.push(slot)
+      else if (/** @type {number} */ (modSeqs[slot]) > after) slots.push(slot)
     }
   }
 

@@ -77,14 +77,9 @@ async function fetchMessages(session, args) {
   const plans = plansFor(args)
   const { plan } = plans
   if (plan.usesModSeq) session.enableCondstore()
-  const { slots, isSomeExpunged } = slotsOf(selected, set, isUid)
-  const { view } = selected
-  // RFC 9394 §3.4: the page is one of the set, whatever of it has changed.
-  const paged = page === null ? slots : takePage(slots, page)
-  const wanted =
-    changedSince === null
-      ? paged
-      : paged.filter((slot) => /** @type {number} */ (view.modSeqs[slot]) > changedSince)
+  // RFC 9394 §3.4: a page is one of the whole set, whatever of it has changed.
+  const { slots, isSomeExpunged } = slotsOf(selected, set, isUid, page ? null : changedSince)
+  const wanted = page ? changedOf(selected, takePage(slots, page), changedSince) : slots
   if (isVanished && changedSince !== null)
     await tellVanished(session, { set, sinceModSeq: changedSince })
   tellKeywords(session)
@@ -99,6 +94,17 @@ async function fetchMessages(session, args) {
   const name = isUid ? 'UID FETCH' : 'FETCH'
   if (!isSomeExpunged && !gone) return { text: `${name} completed` }
   return { code: CODE.expungeIssued, text: 'Some messages were expunged meanwhile' }
+}
+
+/**
+ * @param {SelectedMailbox} selected
+ * @param {number[]} slots
+ * @param {number | null} changedSince
+ * @returns {number[]} those whose MODSEQ is above it
+ */
+function changedOf({ view }, slots, changedSince) {
+  if (changedSince === null) return slots
+  return slots.filter((slot) => /** @type {number} */ (view.modSeqs[slot]) > changedSince)
 }
 
 /**

@@ -104,6 +104,13 @@ class Client {
       this.uids.filter((uid) => living.has(uid)),
       'the living ones that the client knows, once each'
     )
+    const modSeqOf = (/** @type {number} */ slot) => selected.view.modSeqs[slot] ?? NaN
+    const since = modSeqOf(slots[slots.length >> 1] ?? 0)
+    assert.deepEqual(
+      selected.resolve(SequenceSet.parse('1:*'), true, since).slots,
+      slots.filter((slot) => modSeqOf(slot) > since),
+      'of these, what has changed since'
+    )
   }
 }
 
