@@ -22,6 +22,15 @@ test('UID EXPUNGE takes only what is named and \\Deleted (RFC 4315 §2.1)', asyn
     S: * 1 FETCH (UID 1)
     S: * 2 FETCH (UID 3)
     S: c OK ...
+    C+: d UID STORE 3 +FLAGS.SILENT (\\Deleted)
+    C: e UID EXPUNGE 1:*
+    S: d OK ...
+    S: * 2 EXPUNGE
+    S: * 1 EXPUNGE
+    S: * 0 RECENT
+    S: e OK ...
+    C: f UID EXPUNGE 1:*
+    S: f OK ...
     `
   )
 })

@@ -6,10 +6,10 @@
  * Command: RFC 3501 §6.4.3, RFC 9051 §6.4.3; RFC 4315 §2.1 (UID EXPUNGE); RFC 7162 §3.2.7, §3.2.9
  * (QRESYNC). Responses: RFC 3501 §7.4.1, RFC 7162 §3.2.10.
  */
-import { Slicer } from '../../../support/slicer.js'
+import { DELETED } from '../../../store/flags.js'
 import { highestModSeq } from '../../protocol/compile/response-code.js'
 import { SELECTED } from '../states.js'
-import { uidsOf } from '../message-set.js'
+import { slotsOf } from '../message-set.js'
 
 /** @import { ResponseCode } from '../../protocol/compile/response-code.js' */
 /** @import { Command } from '../dispatcher.js' */
@@ -36,8 +36,13 @@ export const uidExpunge = {
   allowsExpunge: true,
   async run(session, /** @type {{ set: SequenceSet }} */ { set }) {
     const selected = session.requireWritable()
-    const { uids } = await uidsOf(selected, set, true, new Slicer())
-    const gone = uids.length === 0 ? [] : await expungeMessages(session, selected.view, uids)
+    const { slots } = slotsOf(selected, set, true)
+    const { view } = selected
+    // Read here, because a client may name all messages to have few expunged, or none.
+    const uids = slots
+      .filter((slot) => ((view.flags[slot] ?? 0) & DELETED) !== 0)
+      .map((slot) => /** @type {number} */ (view.uids[slot]))
+    const gone = uids.length === 0 ? [] : await expungeMessages(session, view, uids)
     return { ...modSeqAfter(session, gone), text: 'UID EXPUNGE completed' }
   }
 }
