@@ -86,7 +86,7 @@ export async function rankColumn(source, key, slots, slicer, collected = null) {
   if (kept && missing.length === 0) return kept
   const inserted = kept ? await insertRanks(source, key, { kept, missing }, slicer) : null
   const texts = async () => collected ?? (await collectTexts(source, key, slots, slicer))
-  const ranks = inserted ?? (await (await texts()).ranks(slicer))
+  const ranks = inserted ?? (await (await texts()).ranks(slots, slicer))
   // Ranks of a few messages alone are of no use to whoever asks for all.
   const isMost = inserted !== null || slots.length * 2 >= view.aliveCount
   if (isMost && view.sortColumns.get(key) === kept) view.sortColumns.set(key, ranks)

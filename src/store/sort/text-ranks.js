@@ -57,14 +57,15 @@ export class TextCollector {
   }
 
   /**
+   * @param {readonly number[]} slots - of all messages whose texts are here: they may be few of a large mailbox
    * @param {Slicer} slicer
    * @returns {Promise<Ranks>}
    */
-  async ranks(slicer) {
+  async ranks(slots, slicer) {
     const rankOf = await rankTexts(this.#texts, slicer)
     const ranks = new Uint32Array(this.#indexes.length)
-    for (let slot = 0; slot < ranks.length; slot++) {
-      if (slot % STEP_TEXTS === 0) await slicer.breathe()
+    for (const [nth, slot] of slots.entries()) {
+      if (nth % STEP_TEXTS === 0) await slicer.breathe()
       ranks[slot] = rankOf[this.#indexes[slot] ?? 0] ?? 0
     }
     return ranks
