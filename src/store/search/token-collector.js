@@ -120,8 +120,8 @@ export class TokenCollector {
         at++
         if (found === NONE) break
         shape |= found
-        if (unit >= 0xd800 && unit < 0xdc00 && at < length && isLowSurrogate(all, at))
-          hash = hashWith(hash, all.charCodeAt(at++))
+        // The other half of a pair: fit text has no half alone.
+        if (unit >= 0xd800 && unit < 0xdc00) hash = hashWith(hash, all.charCodeAt(at++))
       }
       // Nothing is open before a separator: what was held is the beginning of `all`.
       if (shape !== NONE) {
@@ -200,14 +200,4 @@ function isWholeAscii(length, shape) {
   if (shape & GAP) return length <= MAX_GAP_LENGTH
   if ((shape & DIGIT) === 0) return length <= MAX_WORD_LENGTH
   return (shape & LETTER) === 0 && length <= MAX_NUMBER_LENGTH
-}
-
-/**
- * @param {string} text
- * @param {number} at
- * @returns {boolean}
- */
-function isLowSurrogate(text, at) {
-  const unit = text.charCodeAt(at)
-  return unit >= 0xdc00 && unit < 0xe000
 }

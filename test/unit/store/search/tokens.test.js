@@ -67,11 +67,33 @@ test('the tokens are the same however a text is cut', () => {
   )
 })
 
-test('a run of any length is taken in pieces, and each of its trigrams with it', () => {
-  const run = 'abcdefghij'.repeat(3000)
-  const pieces = run.match(/.{1,997}/g) ?? []
-  assert.deepEqual(collected(pieces), { whole: new Set(), grams: gramsOf(run) })
+test('a text that does not go on where the one before has ended goes on with none of its runs', () => {
+  const batch = new BatchTokens()
+  const tokens = new TokenCollector(batch)
+  for (const part of ['the end', 'begins', '2024']) tokens.add(part, false)
+  tokens.end()
+  assert.deepEqual(
+    tokens.whole.map((token) => batch.whole.textOf(token)),
+    ['the', ' ', 'end', 'begins', '2024']
+  )
 })
+
+for (const [what, first, count] of /** @type {const} */ ([
+  ['', 0x61, 26],
+  [' of 16 bits', 0x4e00, 20_000],
+  [' beyond 16 bits', 0x20000, 40_000]
+]))
+  test(`a run of any length is taken in pieces, and each of its trigrams with it: letters${what}`, () => {
+    // Also one of which so little is left at last that it would be a token by itself.
+    for (const length of [30_000, 5985, 4988]) {
+      const letters = Array.from({ length }, (_, nth) =>
+        String.fromCodePoint(first + (nth % count))
+      )
+      const run = letters.join('')
+      const pieces = run.match(/.{1,997}/gu) ?? []
+      assert.deepEqual(collected(pieces), { whole: new Set(), grams: gramsOf(run) })
+    }
+  })
 
 test('the texts of a batch have the tokens that the rules give, whatever is in them', () => {
   const any = fc.oneof(
