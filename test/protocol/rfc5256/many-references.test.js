@@ -49,7 +49,7 @@ test('references to nowhere are followed up to a bound, those to messages always
   assert.ok(answer.includes(`(${many + 1})(${many + 4})\r\n`), answer.slice(-80))
 })
 
-test('a long way up from a reference lets others have their turn', async (t) => {
+test('a long way up from a reference lets others have their turn, and is gone so often and no more', async (t) => {
   const server = await startImapServer(t)
   const client = await loggedIn(t, server)
   const appended = []
@@ -59,11 +59,14 @@ test('a long way up from a reference lets others have their turn', async (t) => 
     appended.push(client.command('APPEND INBOX', mail(`m${first}`, run('r', first))))
   for (let nth = 0; nth < 300; nth++)
     appended.push(client.command('APPEND INBOX', mail(`n${nth}`, [`r${length}`, 'r0'])))
+  // To see that no loop comes of the last one, the way would have to be gone once more.
+  appended.push(client.command('APPEND INBOX', mail('y', ['s0'])))
+  appended.push(client.command('APPEND INBOX', mail('z', [`r${length}`, 's0'])))
   await Promise.all(appended)
   await client.command('SELECT INBOX')
   const { answer, turns } = await turnsDuring(t, () =>
     client.command('THREAD REFERENCES UTF-8 ALL')
   )
-  assert.match(answer, /^\* THREAD \(\(1\)\(2\)/m)
+  assert.match(answer, /^\* THREAD \(\(1\)\(2\).*\(450\)\)\(\(451\)\(452\)\)\r$/m)
   assert.ok(turns > 10, `${turns} turns`)
 })

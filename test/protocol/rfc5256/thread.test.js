@@ -152,6 +152,23 @@ test('REFERENCES: loops, duplicates and messages without an id do no harm', asyn
   )
 })
 
+test('REFERENCES: no loop is closed by way of a message that another has left (RFC 5256 §3, step 1)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${mail('x', 'one', 1, '<p@x> <a@x>')}
+    ${mail('y', 'two', 2, '<p@x> <b@x>')}
+    ${mail('b', 'three', 3, '<q@x>')}
+    ${mail('p', 'four', 4, '<a@x>')}
+    ${select('INBOX', { exists: 4 })}
+    C: a THREAD REFERENCES UTF-8 ALL
+    S: * THREAD (3 2)(4 1)
+    S: a OK ...
+    `
+  )
+})
+
 test('REFERENCES: the last reference is the parent, also one that stands in the field before (RFC 5256 §3, step 1)', async (t) => {
   const server = await startImapServer(t)
   await transcript(

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { searchMessages } from '../../../../src/store/search/evaluate.js'
-import { accountFolder } from '../../../helpers/account-folder.js'
+import { accountFolder, appendMany } from '../../../helpers/account-folder.js'
 import { searchKey } from '../../../helpers/search-key.js'
 import { selectIn } from '../../../helpers/selected.js'
 import { appendAll } from '../../../helpers/temporary-store.js'
@@ -111,6 +111,22 @@ test('no column is made for a search of few messages', async (t) => {
   assert.deepEqual([...chosen.view.sortColumns.keys()], ['LOCAL_ARRIVAL'])
 })
 
+test('of very many messages a column is made, and of very many new ones not for a search of few', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  await appendMany(store, 'INBOX', 1100)
+  const chosen = await selectIn(store)
+  const { view, selected } = chosen
+  const known = () => view.sortColumns.get('LOCAL_ARRIVAL')?.filter((value) => value !== 0).length
+  assert.equal((await find(store, chosen, 'SINCE 1-Jan-1970')).length, 1100)
+  assert.equal(known(), 1100)
+  await appendMany(store, 'INBOX', 1100)
+  selected.takeNews({ allowsExpunge: true })
+  assert.equal((await find(store, chosen, '1:90,2150:* SINCE 1-Jan-1970')).length, 141)
+  assert.equal(known(), 1100)
+  assert.equal((await find(store, chosen, 'SINCE 1-Jan-1970')).length, 2200)
+  assert.equal(known(), 2200)
+})
+
 test('what is kept stays right as messages go, and others come in their slots', async (t) => {
   const store = await (await accountFolder(t)).create()
   await append(store, 120)
@@ -143,6 +159,10 @@ test('messages that went before they were read match nothing, whatever else is a
   for (const key of ['SINCE 1-Jan-2024', 'NOT SINCE 1-Jan-2025', 'NOT SENTBEFORE 1-Jan-2000']) {
     const found = await find(store, chosen, key)
     assert.deepEqual([found.length, found.at(0), found.at(-1)], [57, 2, 59], key)
+    const reads = t.mock.method(store.searchAccess.database, 'readSettled')
+    assert.deepEqual(await find(store, chosen, key), found, key)
+    assert.equal(reads.mock.callCount(), 0, key)
+    reads.mock.restore()
   }
 })
 
