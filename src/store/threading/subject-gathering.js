@@ -68,8 +68,7 @@ export async function groupBySubject(heads, subjectOf, end, slicer) {
 export async function gatherBySubject(heads, gathering, slicer) {
   const { groups, containers, isReply } = gathering
   const isBelow = new Uint8Array(containers.end)
-  // Each subject makes one new dummy at most.
-  const isChanged = new Uint8Array(containers.end + groups.ends.length)
+  const isChanged = new Uint8Array(containers.end)
   const left = new Uint32List(heads.length)
   let start = 0
   for (let nth = 0; nth < groups.ends.length; nth++) {
@@ -93,8 +92,8 @@ export async function gatherBySubject(heads, gathering, slicer) {
         left.push(top)
       }
     }
+    // Below a new dummy they come by date: all before `chosen` are replies, which have gone below that.
     isChanged[chosen] = 1
-    isChanged[top] = 1
     start = end
   }
   await sortChildren(gathering, isChanged, slicer)
@@ -131,7 +130,7 @@ function choose({ groups, containers, isReply }, start, end) {
  * Step 6 for messages that have come below others. All else lies by date.
  *
  * @param {Gathering} gathering
- * @param {Uint8Array} isChanged - by container: whether others have come below it
+ * @param {Uint8Array} isChanged - by container: whether others have come below it in any order
  * @param {Slicer} slicer
  */
 async function sortChildren({ containers, byDate }, isChanged, slicer) {

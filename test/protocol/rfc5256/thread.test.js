@@ -110,6 +110,24 @@ test('REFERENCES: subjects join what references do not, replies below the origin
   )
 })
 
+test('REFERENCES: replies that came before two originals are below the first, by date (RFC 5256 §3, steps 5 and 6)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${mail('a', 'Re: tea', 1)}
+    ${mail('b', 'tea', 2)}
+    ${mail('c', 'other words', 5, '<b@x>')}
+    ${mail('d', 'tea', 3)}
+    ${mail('e', 'RE: Tea', 4)}
+    ${select('INBOX', { exists: 5 })}
+    C: a THREAD REFERENCES UTF-8 ALL
+    S: * THREAD ((2 (1)(3))(4)(5))
+    S: a OK ...
+    `
+  )
+})
+
 test('REFERENCES: what joins a thread by its subject stands by date among the others (RFC 5256 §3, step 6)', async (t) => {
   const server = await startImapServer(t)
   await transcript(
