@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { COPY_INLINE } from '../../../src/store/copy-move.js'
 import { endStoreThreads, prepareStoreThreads } from '../../../src/store/store-threads.js'
@@ -23,6 +24,9 @@ test('a server has a thread ready for the long jobs of users, and ends it when i
   prepared.on('message', ({ kind }) => told.push(kind))
   await store.copyMessages({ from: view, uids, toMailbox: 'Sent' })
   assert.deepEqual(told, ['done'])
+  // The last connection to a file takes its log away: the thread that goes on has none any more.
+  await store.close()
+  assert.equal(existsSync(`${account.folder}/mail.db-wal`), false)
 
   await endStoreThreads()
   assert.ok(hasEnded)

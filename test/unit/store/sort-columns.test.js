@@ -177,6 +177,31 @@ test('a message finds its place although those that it is to be put between have
   assert.deepEqual(await sorted(store, view, 'SUBJECT'), [MANY + 1])
 })
 
+test('messages that have gone, unknown to the view, do not take the dates and sizes of those between', async (t) => {
+  const { open, store, view, mails } = await setup(t, 40)
+  const there = await open()
+  const theirs = (await there.openView('INBOX')).view
+  const uids = [2, 20, 21, 40]
+  await there.changeFlags({ view: theirs, uids, action: 'add', flags: ['\\Deleted'] })
+  await there.expunge({ view: theirs, uids })
+  const slots = [...mails.keys()].filter((uid) => uid % 2 === 0).map((uid) => uid - 1)
+  const left = new Map([...mails].filter(([uid]) => uid % 2 === 0 && !uids.includes(uid)))
+  view.sortColumns.clear()
+  for (const key of /** @type {const} */ (['DATE', 'ARRIVAL', 'SIZE'])) {
+    const inOrder = await sortMessages({
+      store,
+      view,
+      slots,
+      criteria: [{ key, isReverse: false }]
+    })
+    assert.deepEqual(
+      inOrder.map((slot) => view.uids[slot]),
+      naivelySorted(left, key),
+      key
+    )
+  }
+})
+
 test('messages keep their places when the slots of those that have gone are dropped', async (t) => {
   const { store, view, mails } = await setup(t, 100)
   const gone = [...mails.keys()].filter((uid) => uid % 3 !== 0)

@@ -3,14 +3,17 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
 import {
   aliveUids,
   appendMany,
   appendOne,
   makeMessage,
+  rawHandle,
   sweepAll
 } from '../../helpers/account-folder.js'
+import { nextWrite } from '../../helpers/lock-writers.js'
 import { firstUids, openInbox } from '../../helpers/open-inbox.js'
 
 for (const count of [5, 2300]) {
@@ -85,6 +88,22 @@ test('a copy in a thread that fails changes nothing and says why', async (t) => 
     bytes: 2100 * makeMessage('the same').length,
     messages: 2100
   })
+})
+
+test('a copy in a thread is told of before it writes, and waits until another process has written', async (t) => {
+  const { store, view, folder, key } = await openInbox(t)
+  await appendMany(store, 'INBOX', 2300)
+  await store.indexSearch()
+  const other = rawHandle({ folder, key })
+  t.after(() => other.close())
+  other.exec('BEGIN IMMEDIATE')
+  const writing = nextWrite(store)
+  const copying = store.copyMessages({ from: view, uids: firstUids(2300), toMailbox: 'Sent' })
+  await Promise.race([writing, copying])
+  // By then the thread waits.
+  await sleep(500)
+  other.exec('ROLLBACK')
+  assert.equal((await copying).uids.length, 2300)
 })
 
 test('writes go on while a large copy runs in its thread, and every view ends up right', async (t) => {
