@@ -275,7 +275,15 @@ test('a block that is damaged is not used, and one that says something else is f
   await pack()
   db.exec('UPDATE view_blocks SET data = substr(data, 1, length(data) / 2) WHERE id % 4 = 2')
   const inbox = mailbox('INBOX')
-  assert.deepEqual((await read(inbox)).rows, rowsOf(inbox))
+  const rows = rowsOf(inbox)
+  const found = await read(inbox)
+  assert.deepEqual(found.rows, rows)
+  assert.ok(found.oneByOne < 4 * BLOCK_UIDS, `${found.oneByOne}: those of the others are packed`)
+  const inDamaged = 2 * BLOCK_UIDS + 100
+  assert.deepEqual(
+    (await read({ ...inbox, uidNext: inDamaged })).rows,
+    rows.slice(0, inDamaged - 1)
+  )
   assert.equal((await store.verify()).problems.length, 2)
   db.exec('DELETE FROM view_blocks WHERE id % 4 = 2')
   assert.deepEqual((await store.verify()).problems, [])

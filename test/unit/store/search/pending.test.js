@@ -23,7 +23,7 @@ import {
   scratchFolder
 } from '../../../helpers/account-folder.js'
 import { explaining } from '../../../helpers/explain.js'
-import { pendingCount, searcher } from '../../../helpers/index-oracle.js'
+import { makeOlder, pendingCount, searcher } from '../../../helpers/index-oracle.js'
 
 /** @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore */
 
@@ -142,6 +142,20 @@ async function indexedByThread(t, account) {
   await indexPending(db, request, { writers: none(), onBatch: () => {} })
   return db
 }
+
+test('what older code could not index is tried again', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  for (let n = 0; n < 5; n++) await appendOne(store, 'INBOX', makeMessage(`needle ${n}`))
+  await store.indexSearch()
+  await store.searchAccess.database.write((db) => {
+    db.exec('INSERT INTO search_listed (content_id, is_left_out) VALUES (2, 1)')
+  })
+  await store.indexSearch()
+  assert.equal(await pendingCount(store), 1)
+  await makeOlder(store)
+  await store.indexSearch()
+  assert.equal(await pendingCount(store), 0)
+})
 
 test('what a killed program was making of the index goes', async (t) => {
   const account = await accountFolder(t)
