@@ -1,6 +1,7 @@
 /**
  * Plans to which mailbox each folder of the source goes.
  */
+import { storedMailboxName } from '../../store/mailbox-name.js'
 import { composed } from '../../support/composed.js'
 
 /**
@@ -61,13 +62,21 @@ export const emptyExcludes = (folders, exclude) =>
 
 /**
  * @param {readonly ListedFolder[]} folders
- * @param {string} name - what is left out
+ * @param {string} name - what is left out, as a person types it
  * @returns {(folder: ListedFolder) => boolean}
  */
 function excludes(folders, name) {
-  const above = folders.find(({ path }) => path === name)?.levels.join('/') ?? name
-  return ({ levels }) => `${levels.join('/')}/`.startsWith(`${above}/`)
+  const typed = storedMailboxName(name)
+  const found = folders.find(({ path }) => storedMailboxName(path) === typed)
+  const above = found ? comparedName(found) : typed
+  return (folder) => `${comparedName(folder)}/`.startsWith(`${above}/`)
 }
+
+/**
+ * @param {ListedFolder} folder
+ * @returns {string} in the spelling in which names that a person types are compared
+ */
+const comparedName = ({ levels }) => storedMailboxName(levels.join('/'))
 
 /**
  * @param {readonly string[]} levels

@@ -6,7 +6,6 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { isMailError } from '../../../src/errors.js'
 import { exportMailboxes, requireEmptyFolder } from '../../../src/export/export-mailbox.js'
-import { FileNames } from '../../../src/export/file-names.js'
 import { emlTarget } from '../../../src/export/write-eml.js'
 import { maildirTarget } from '../../../src/export/write-maildir.js'
 import { mboxTarget } from '../../../src/export/write-mbox.js'
@@ -198,24 +197,6 @@ test('mbox: a date that its zone takes out of the years of four digits begins a 
   const found = []
   for await (const { internalDate } of items()) found.push(internalDate?.epochSeconds)
   assert.deepEqual(found, [1_500_000_000, last, first])
-})
-
-test('names stay inside the folder, differ, and are possible everywhere', () => {
-  const names = new FileNames()
-  const place = (/** @type {string} */ name) => names.placeOf(name).join('/')
-  assert.equal(place('INBOX'), 'INBOX')
-  assert.equal(place('inbox?'), 'inbox_')
-  assert.equal(place('inbox_'), 'inbox_ 2')
-  assert.equal(place('..'), '__')
-  assert.equal(place('../../etc'), '__/__/etc')
-  assert.equal(place('x.mbox/y'), 'x.mbox_/y')
-  assert.equal(place('x.sbd/y'), 'x.sbd_/y', 'an import takes .sbd off the name of a folder')
-  assert.equal(place('Con'), '_Con')
-  assert.equal(place('con.txt/a:b'), '_con.txt/a_b')
-  assert.equal(place('sent'), 'sent')
-  assert.equal(place('SENT'), 'SENT 2')
-  assert.equal(place('SENT/x'), 'SENT 2/x')
-  assert.ok(Buffer.byteLength(place('ü'.repeat(400))) <= 150)
 })
 
 test('the tree of mailboxes is a tree of files; dates are the files’ times', async (t) => {

@@ -95,6 +95,7 @@ test('every folder has a mailbox of its own, with a name that can be', () => {
       ),
       listed({ path: 'Caf\u00e9', levels: ['Caf\u00e9'] }),
       listed({ path: 'Cafe\u0301', levels: ['Cafe\u0301'] }),
+      listed({ path: 'Zap', levels: ['Zap', 'a/b/c\u009f\u2028\u2029', '\ud800x'] }),
       listed({ path: 'Old.2001', levels: ['Old', '2001'] })
     ],
     { exclude: ['Old'] }
@@ -114,7 +115,8 @@ test('every folder has a mailbox of its own, with a name that can be', () => {
       ['Sent too', null],
       ['Sent/a_b', null],
       ['Sent/a_b (2)', null],
-      ['Trash', '\\Trash']
+      ['Trash', '\\Trash'],
+      ['Zap/a_b_c___/\ufffdx', null]
     ]
   )
 })
@@ -171,3 +173,23 @@ for (const name of ['Lists.Old', 'Lists/Old'])
       ['Lists', 'Lists/Older']
     )
   })
+
+test('what is to be left out may be written otherwise than the source writes it', () => {
+  const folders = ['INBOX', 'INBOX.Cafe\u0301', 'INBOX.Cafe\u0301.Old', 'Lists'].map((path) =>
+    listed({ path, levels: path.split('.') })
+  )
+  for (const [name, left] of /** @type {const} */ ([
+    ['inbox', ['Lists']],
+    ['Inbox/', ['Lists']],
+    ['INBOX.Caf\u00e9', ['INBOX', 'Lists']],
+    ['inbox/Caf\u00e9/', ['INBOX', 'Lists']],
+    ['Lists/', ['INBOX', 'INBOX/Caf\u00e9', 'INBOX/Caf\u00e9/Old']]
+  ])) {
+    const plan = planFolders(folders, { exclude: [name] })
+    assert.deepEqual(
+      plan.map(({ mailbox }) => mailbox),
+      left
+    )
+    assert.deepEqual(emptyExcludes(folders, [name]), [])
+  }
+})
