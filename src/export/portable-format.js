@@ -10,7 +10,7 @@
  * password alone must stand against guessing here, without the server's pepper, so argon2id works harder.
  */
 import { randomBytes } from 'node:crypto'
-import { isMailError, MailError } from '../errors.js'
+import { MailError } from '../errors.js'
 import { equalInConstantTime } from '../crypto/constant-time.js'
 import { argon2id, KEY_BYTES, keyFromStretched, SALT_BYTES } from '../crypto/kdf.js'
 import { associatedData, UnwrapError, unwrapKey, wrapKey } from '../crypto/key-wrap.js'
@@ -95,7 +95,6 @@ export function parseHeader(bytes) {
   try {
     return readFields(bytes.toString('latin1', MAGIC.length, bytes.indexOf(0)))
   } catch (cause) {
-    if (isMailError(cause, 'NOT_PORTABLE')) throw cause
     throw new MailError('NOT_PORTABLE', { detail: 'header', cause })
   }
 }

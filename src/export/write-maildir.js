@@ -83,7 +83,7 @@ async function makeMaildir(root) {
 function shortened(place, number) {
   const end = ` (${number})`
   const levels = place.split('.')
-  while (levels.length > 2 && levels.join('.').length + end.length > MAX_PLACE_BYTES) levels.pop()
+  while (levels.join('.').length + end.length > MAX_PLACE_BYTES) levels.pop()
   return levels.join('.') + end
 }
 

@@ -312,6 +312,13 @@ test('an export is on the disk before it is said to be done', { skip }, async (t
     const synced = syncedIn(await traced(['export', out, '--format', format, ...account]))
     for (const path of [...treeOf(out), dirname(out)]) assert.ok(synced.has(path), path)
   }
+  const beside = join(folder, 'out')
+  const synced = [...syncedIn(await traced(['export', '--file', join(beside, 'one'), ...account]))]
+  // It gets its name when it is whole, and is durable by then.
+  const wholeAt = synced.findIndex(
+    (path) => dirname(dirname(path)) === beside && !path.includes('mail.db')
+  )
+  assert.ok(wholeAt !== -1 && wholeAt < synced.lastIndexOf(beside), synced.join('\n'))
 })
 
 test(

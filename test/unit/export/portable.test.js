@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { isMailError } from '../../../src/errors.js'
@@ -32,13 +32,14 @@ async function setup(t) {
   const uid = await appendOne(store, 'INBOX', makeMessage('marker-in-the-mail', 300_000))
   const scratch = await scratchFolder(t)
   const out = join(scratch, 'ann.letterlock')
-  const write = (path = out) =>
+  const write = (path = out, onScratch = () => {}) =>
     writePortable({
       folder: account.folder,
       masterKey,
       cipher: 'chacha20',
       password: PASSWORD,
       out: path,
+      onScratch,
       argon2: CHEAP
     })
   const open = (password = PASSWORD, path = out) =>
@@ -48,11 +49,14 @@ async function setup(t) {
 
 test('a mailbox in use becomes one file that opens with its password, and with no other', async (t) => {
   const { store, uid, scratch, out, write, open } = await setup(t)
-  await write()
+  assert.equal((await write()).bytes, statSync(out).size)
   await appendOne(store, 'INBOX', makeMessage('later'))
   assert.deepEqual(readdirSync(scratch), ['ann.letterlock'])
   const before = createHash('sha256').update(readFileSync(out)).digest('hex')
   const { store: opened, close } = await open()
+  const entries = readdirSync(scratch)
+  assert.equal(entries.length, 2)
+  for (const name of entries) assert.equal(statSync(join(scratch, name)).mode & 0o077, 0, name)
   const { view } = await opened.openView('INBOX')
   assert.deepEqual(aliveUids(view), [uid])
   assert.deepEqual(await readBytes(opened, view, uid), makeMessage('marker-in-the-mail', 300_000))
@@ -94,11 +98,13 @@ test('nothing in the file is in the clear, and the account’s own key does not 
   )
 })
 
-test('a file that is there is never written over', async (t) => {
-  const { out, write } = await setup(t)
-  writeFileSync(out, 'mine')
-  await assert.rejects(write(), (error) => isMailError(error, 'EXPORT_REFUSED'))
+test('a file that is there is never written over, also one that comes while the mailbox is copied', async (t) => {
+  const { scratch, out, write } = await setup(t)
+  const appear = () => writeFileSync(out, 'mine')
+  await assert.rejects(write(out, appear), { code: 'EXPORT_REFUSED' })
+  await assert.rejects(write(out, assert.fail), { code: 'EXPORT_REFUSED' })
   assert.equal(readFileSync(out, 'utf8'), 'mine')
+  assert.deepEqual(readdirSync(scratch), ['ann.letterlock'])
 })
 
 test('its name may be as long as the file system lets it be', async (t) => {
@@ -135,10 +141,13 @@ test('other files, short ones and changed headers are refused before or after th
   await refuse(changed(header.replace('[19456,2,1]', '[1,1,1]')))
   await refuse(changed(header.replace('[19456,2,1]', '[99999999,2,1]')))
   await refuse(changed(header.replace('chacha20', 'aegis-256')))
+  const size = bytes.length - HEADER_BYTES
+  const shorter = header.replace(`"size":${size}`, `"size":${size - 4096}`)
+  await refuse(changed(shorter).subarray(0, -4096))
   const later = Buffer.from(bytes)
   later.write('letterlock portable mailbox 2\n', 'latin1')
   await refuse(later, 'FILE_TOO_NEW')
-  assert.ok(!existsSync(join(scratch, 'mail.db')))
+  assert.deepEqual(readdirSync(scratch).sort(), ['ann.letterlock', 'other'], 'no copy is left')
 })
 
 test('a database that is damaged at its beginning is no matter of the password', async (t) => {
