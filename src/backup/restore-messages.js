@@ -2,7 +2,7 @@
  * Messages out of a backup into the mailbox of today, in folders of their own: nothing that is there is touched.
  */
 import { parseMessageId } from '../mime/message-id.js'
-import { storedMailboxName } from '../store/mailbox-name.js'
+import { DELIMITER, isShortEnough, storedMailboxName } from '../store/mailbox-name.js'
 
 /**
  * @typedef {import('../store/account-store.js').AccountStore} AccountStore
@@ -25,6 +25,21 @@ const LEFT_OUT = new Set(['\\deleted'])
 function normalId(text) {
   const written = Buffer.from(text).toString('latin1')
   return parseMessageId(written) ?? parseMessageId(`<${written}>`) ?? written
+}
+
+/**
+ * @param {string} into - short
+ * @param {string} name - of a mailbox
+ * @returns {string} where it comes back; of a name that has no room there, its end
+ */
+function placeBelow(into, name) {
+  let levels = name.split(DELIMITER)
+  for (;;) {
+    const place = [into, ...levels].join(DELIMITER)
+    if (isShortEnough(place)) return place
+    const [first = '', ...below] = levels
+    levels = below.length > 0 ? below : [[...first].slice(1).join('')]
+  }
 }
 
 /**
@@ -63,7 +78,7 @@ export async function restoreMessages({ from, to, wanted, into, onProgress = () 
   for (const { name } of mailboxes) {
     const { view } = await from.openView(name)
     try {
-      const target = `${into}/${name}`
+      const target = placeBelow(into, name)
       const uids = [...view.uids.subarray(0, view.length)]
       for (let at = 0; at < uids.length; at += BATCH_MESSAGES) {
         const found = await from.readMessages(view.mailboxId, uids.slice(at, at + BATCH_MESSAGES), {

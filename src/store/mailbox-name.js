@@ -55,7 +55,13 @@ export function requireMailboxName(name) {
   const levels = normal.split(DELIMITER)
   if (levels.includes('') || CONTROL.test(normal) || !normal.isWellFormed())
     throw new MailError('CANNOT', { detail: 'mailbox name' })
-  if (Buffer.byteLength(normal) > LIMITS.mailboxNameBytes || levels.length > MAX_LEVELS)
-    throw new MailError('LIMIT', { detail: 'mailbox name too long' })
+  if (!isShortEnough(normal)) throw new MailError('LIMIT', { detail: 'mailbox name too long' })
   return normal
 }
+
+/**
+ * @param {string} name
+ * @returns {boolean} whether a mailbox may have a name of this length
+ */
+export const isShortEnough = (name) =>
+  Buffer.byteLength(name) <= LIMITS.mailboxNameBytes && name.split(DELIMITER).length <= MAX_LEVELS

@@ -219,3 +219,28 @@ test('of more messages than are copied at a time none is left out, in their orde
   )
   to.closeView(view)
 })
+
+test('a folder whose name has no room below another comes back with as much of its end as has', async (t) => {
+  const from = await temporaryStore(t)
+  const to = await temporaryStore(t)
+  const deepest = Array.from({ length: 40 }, (_, level) => `l${level}`)
+  const longest = ['\u00fc'.repeat(512), `${'x'.repeat(1019)}/end`]
+  for (const name of [...longest, deepest.join('/'), 'short']) {
+    await from.createMailbox(name)
+    await appendAll(from, name, [{ bytes: Buffer.from(`Subject: x\r\n\r\nbody\r\n`) }])
+  }
+  const wanted = { folder: null, messageId: null }
+  const made = await restoreMessages({ from, to, wanted, into: 'Restored' })
+  assert.deepEqual(
+    [made?.restored, made?.folders.toSorted()],
+    [
+      4,
+      [
+        'Restored/end',
+        `Restored/${deepest.slice(1).join('/')}`,
+        'Restored/short',
+        `Restored/${'\u00fc'.repeat(507)}`
+      ]
+    ]
+  )
+})
