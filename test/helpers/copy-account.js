@@ -17,8 +17,9 @@ export const messageOf = (uid) => ({ uid, bytes: Buffer.from(`Subject: ${uid}\r\
  * @param {AccountStore} store
  * @param {number} port
  * @param {number} [connections]
+ * @param {AbortSignal} [signal] - ends the run
  */
-export async function copy(store, port, connections = 1) {
+export async function copy(store, port, connections = 1, signal) {
   const server = parseSourceServer(`imap://ann@127.0.0.1:${port}`)
   const pool = new SourcePool({
     login: {
@@ -44,7 +45,8 @@ export async function copy(store, port, connections = 1) {
   const observer = { onFailure, onProgress }
   try {
     const source = server.name
-    return { ...(await copyAccount({ store, pool, source, observer })), failures, told }
+    const request = { store, pool, source, observer, ...(signal && { signal }) }
+    return { ...(await copyAccount(request)), failures, told }
   } finally {
     await pool.close()
   }
