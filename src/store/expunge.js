@@ -27,11 +27,14 @@ const EXPUNGE_RUNS = 500
 
 /**
  * @param {MailboxView} view
+ * @param {ReadonlyArray<number> | null} [slots] - only among these, ascending; null: all
  * @returns {number[]} UIDs that have \Deleted, ascending
  */
-function deletedUids(view) {
+export function deletedUids(view, slots = null) {
   const uids = []
-  for (let slot = 0; slot < view.length; slot++) {
+  const count = slots?.length ?? view.length
+  for (let nth = 0; nth < count; nth++) {
+    const slot = slots === null ? nth : /** @type {number} */ (slots[nth])
     const isDeleted = ((view.flags[slot] ?? 0) & DELETED) !== 0
     if (isDeleted && !view.isExpunged(slot)) uids.push(/** @type {number} */ (view.uids[slot]))
   }

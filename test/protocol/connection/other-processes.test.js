@@ -29,6 +29,22 @@ test('what another server writes to the same mailbox is told before the next com
   there.close()
 })
 
+for (const command of ['EXPUNGE', 'UID EXPUNGE 1:*', 'CLOSE'])
+  test(`${command} takes what another server has just marked`, async (t) => {
+    const server = await startImapServer(t)
+    const sibling = await server.startSibling()
+    const [here, there] = [await LineClient.connect(server), await LineClient.connect(sibling)]
+    for (const client of [here, there]) await client.login()
+    for (let count = 0; count < 2; count++) await there.command(APPEND)
+    for (const client of [here, there]) await client.command('SELECT INBOX')
+    await there.command('STORE 2 +FLAGS.SILENT (\\Deleted)')
+    await here.command(command)
+    const lines = await there.command('NOOP')
+    assert.ok(lines.includes('* 2 EXPUNGE'), lines.join('\n'))
+    here.close()
+    there.close()
+  })
+
 test('and in the end to a client that never asks for news', async (t) => {
   const server = await startImapServer(t)
   const sibling = await server.startSibling()

@@ -6,7 +6,7 @@
  * Command: RFC 3501 §6.4.3, RFC 9051 §6.4.3; RFC 4315 §2.1 (UID EXPUNGE); RFC 7162 §3.2.7, §3.2.9
  * (QRESYNC). Responses: RFC 3501 §7.4.1, RFC 7162 §3.2.10.
  */
-import { DELETED } from '../../../store/flags.js'
+import { deletedUids } from '../../../store/expunge.js'
 import { highestModSeq } from '../../protocol/compile/response-code.js'
 import { SELECTED } from '../states.js'
 import { slotsOf } from '../message-set.js'
@@ -38,10 +38,8 @@ export const uidExpunge = {
     const selected = session.requireWritable()
     const { slots } = slotsOf(selected, set, true)
     const { view } = selected
-    // Read here, because a client may name all messages to have few expunged, or none.
-    const uids = slots
-      .filter((slot) => ((view.flags[slot] ?? 0) & DELETED) !== 0)
-      .map((slot) => /** @type {number} */ (view.uids[slot]))
+    // A client may name all messages to have few expunged, or none: the others are not looked up.
+    const uids = deletedUids(view, slots)
     const gone = uids.length === 0 ? [] : await expungeMessages(session, view, uids)
     return { ...modSeqAfter(session, gone), text: 'UID EXPUNGE completed' }
   }
