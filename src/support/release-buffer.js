@@ -6,6 +6,12 @@
 /** Buffers of fewer bytes are not worth the call. */
 const WORTHWHILE_BYTES = 8 * 1024
 
+/**
+ * A pool is recognised by its size, in bytes: that of the pool of this moment. It is not `Buffer.poolSize`, of which Node 26 makes
+ * one some bytes larger.
+ */
+const POOL_BYTES = Buffer.allocUnsafe(1).buffer.byteLength
+
 /** Unpacking a chunk may write so many bytes behind it. */
 export const SPARE_BYTES = 64
 
@@ -42,9 +48,9 @@ export function takeBuffer(bytes) {
 export function releaseBuffer(buffer) {
   const { buffer: memory } = buffer
   if (!(memory instanceof ArrayBuffer) || memory.byteLength < WORTHWHILE_BYTES) return
-  // A pool is recognised by its size, and no piece of one is half of it: the blob of a chunk may be smaller than a pool, and
-  // what a client asks for 64 KiB at a time is as large as one.
-  const isPool = memory.byteLength === Buffer.poolSize && buffer.length < Buffer.poolSize >>> 1
+  // No piece of a pool is half of it: the blob of a chunk may be smaller than a pool, and what a client asks for 64 KiB at a
+  // time is as large as one.
+  const isPool = memory.byteLength === POOL_BYTES && buffer.length < Buffer.poolSize >>> 1
   if (isPool) return
   // Whoever still uses it, or gives it back twice, finds nothing: never what somebody else was given.
   const size = SIZES.find((one) => one.bytes === memory.byteLength)

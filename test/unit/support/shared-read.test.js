@@ -45,8 +45,12 @@ test('the pinned Node lets an accepted connection read into the shared buffer', 
   assert.equal(served.remotePort, client.localPort)
   assert.equal(served.allowHalfOpen, true)
   assert.equal(served.readableHighWaterMark, 12_345)
+  let asked = ''
+  // Not gathered as below: to read a socket to its end by an iterator destroys it in Node 26, with what is still to be sent.
+  served.on('data', (bytes) => (asked += bytes.toString()))
   client.end('asked')
-  assert.equal(String(await buffer(served)), 'asked')
+  await once(served, 'end')
+  assert.equal(asked, 'asked')
   // The client has closed its side, and still hears the answer.
   served.end('answered')
   assert.equal(String(await buffer(client)), 'answered')
