@@ -14,7 +14,9 @@ import { DeflateOutput, InflateInput } from '../../../../src/imap/session/compre
 async function deflated(deflate, bytes, flush) {
   deflate.write(bytes)
   await new Promise((resolve) => deflate.flush(flush, () => resolve(undefined)))
-  return deflate.read() ?? Buffer.alloc(0)
+  const out = []
+  for (let piece = deflate.read(); piece !== null; piece = deflate.read()) out.push(piece)
+  return Buffer.concat(out)
 }
 
 /**
