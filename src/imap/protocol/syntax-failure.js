@@ -21,7 +21,8 @@ export const SYNTAX_FAILURE_TABLE = Object.freeze({
   TOO_BIG: { status: 'NO', responseCode: 'TOOBIG' },
   TOO_DEEP: { status: 'BAD', responseCode: 'LIMIT' },
   BAD_CHARSET: { status: 'NO', responseCode: 'BADCHARSET' },
-  BAD_MAILBOX_NAME: { status: 'NO', responseCode: 'CANNOT' }
+  BAD_MAILBOX_NAME: { status: 'NO', responseCode: 'CANNOT' },
+  CANCELLED: { status: 'BAD', responseCode: null }
 })
 
 /** @typedef {keyof typeof SYNTAX_FAILURE_TABLE} SyntaxFailureCode */

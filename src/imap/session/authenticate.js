@@ -9,13 +9,14 @@ import { readPlainMessage } from '../../sasl/plain-message.js'
 import { capability } from '../protocol/compile/response-code.js'
 import { continuation } from '../protocol/compile/status-response.js'
 import { decodeBase64 } from '../protocol/parse/index.js'
-import { badSyntax } from '../protocol/syntax-failure.js'
+import { badSyntax, SyntaxFailure } from '../protocol/syntax-failure.js'
 import { ConnectionClosed } from './connection.js'
 import { refuseLine } from './refused-line.js'
 
-/** @import { SyntaxFailure } from '../protocol/syntax-failure.js' */
 /** @import { Session } from './session.js' */
 /** @import { CommandResult } from './dispatcher.js' */
+
+const CANCEL = Buffer.from('*')
 
 /**
  * @typedef {object} PlainCredentials
@@ -69,7 +70,7 @@ export async function logIn(session, { username, password }, commandName) {
  * @param {Session} session
  * @param {string} challenge - text that is sent as base64
  * @returns {Promise<Buffer>} decoded
- * @throws {import('../protocol/syntax-failure.js').SyntaxFailure} when the client cancels or sends no base64
+ * @throws {SyntaxFailure} when the client cancels or sends no base64
  */
 async function ask(session, challenge) {
   const { connection } = session
@@ -83,6 +84,9 @@ async function ask(session, challenge) {
     session.end('Autologout, the authentication was not finished')
     throw badSyntax('Authentication was interrupted')
   }
+  // As whoever closes the question for a password does: mail programs show what the answer says (RFC 9051 §6.2.2).
+  if (event.line.equals(CANCEL))
+    throw new SyntaxFailure('CANCELLED', 'Authentication was cancelled')
   try {
     return decodeBase64(event.line)
   } catch (error) {

@@ -79,7 +79,7 @@ test('AUTHENTICATE refuses what is no SASL: cancelled, no base64, unknown mechan
     C: a AUTHENTICATE PLAIN
     S: + 
     C: *
-    S: a BAD ...
+    S: a BAD Authentication was cancelled
     C: b AUTHENTICATE PLAIN
     S: + 
     C: !!!!
