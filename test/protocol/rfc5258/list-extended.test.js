@@ -52,6 +52,27 @@ test('several patterns name each mailbox once (RFC 5258 §3)', async (t) => {
   )
 })
 
+test('an empty pattern alone leaves the reference as the name, as SnappyMail asks for what it has made', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${make}
+    C: made LIST "a/b" "" RETURN (SUBSCRIBED STATUS (MESSAGES))
+    S: * LIST (\\HasChildren \\Subscribed) "/" a/b
+    S: * STATUS a/b (MESSAGES 0)
+    S: made OK ...
+    C: gone LIST "a/none" "" RETURN (SUBSCRIBED)
+    S: gone OK ...
+    C: nothing LIST "" "" RETURN (SUBSCRIBED)
+    S: nothing OK ...
+    C: root LIST "a/b" ""
+    S: * LIST (\\Noselect) "/" ""
+    S: root OK ...
+    `
+  )
+})
+
 test('SUBSCRIBED selects names, also those without a mailbox, and RETURN tells of each (RFC 5258 §3.1, §3.2)', async (t) => {
   const server = await startImapServer(t)
   await transcript(

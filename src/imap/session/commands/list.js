@@ -42,8 +42,9 @@ export const list = {
     const { selection } = args
     const withLevels = selection.includes('RECURSIVEMATCH')
     const nodes = await buildMailboxTree({ rows, subscriptions, withLevels, slicer })
-    // An empty pattern matches nothing, whatever the reference (RFC 5258 §3).
-    const named = patterns.filter((pattern) => pattern !== '')
+    // An empty pattern is left out, whatever the reference (RFC 5258 §3). Where it is the only one, the reference is the name, as
+    // with Dovecot: SnappyMail asks so for the mailbox that it has made, and its list of mailboxes breaks where none is named.
+    const named = patterns.length === 1 ? patterns : patterns.filter((pattern) => pattern !== '')
     const tests = compileListPatterns(named.map((pattern) => reference + pattern))
     for (const listed of await selectNodes(nodes, { selection, tests, slicer })) {
       await writeNode(session, listed, args)
