@@ -134,6 +134,6 @@ test('a process ends although the file system does not answer it', (t) => {
        await leaveUnanswered(3, 0)
        process.exit(4)`
     ]).status
-  assert.equal(end(`process.getBuiltinModule('fs').readFile('${path}', () => {})`), 3)
+  assert.equal(end(`process.getBuiltinModule('fs').open('${path}', () => {})`), 3)
   assert.equal(end(''), 4)
 })
