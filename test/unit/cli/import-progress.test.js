@@ -18,6 +18,16 @@ const SOURCE = {
   async *items() {}
 }
 
+/**
+ * @param {PassThrough} stream
+ * @returns {string} all that was written into it; Node 26 gives it back write by write
+ */
+function written(stream) {
+  let all = ''
+  for (let piece = stream.read(); piece !== null; piece = stream.read()) all += String(piece)
+  return all
+}
+
 test('without a terminal there is a line every ten seconds, with share, rate and time left', () => {
   let nowMs = 0
   const stdout = new PassThrough()
@@ -36,13 +46,13 @@ test('without a terminal there is a line every ten seconds, with share, rate and
   progress.fail({ name: 'other', error: new Error('one line\nand another') })
   progress.fail({ name: 'a.tar: \u001b[2Jgone\n.eml', error: new MailError('MESSAGE_EMPTY') })
   progress.end([source], summary)
-  assert.deepEqual(String(stdout.read()).split('\n'), [
+  assert.deepEqual(written(stdout).split('\n'), [
     'mail?[2J.mbox: 40 %, 200 messages, 20/s, 15 s left',
     'mail?[2J.mbox: 80 %, 400 messages, 20/s, 5.0 s left',
     'imported 500, skipped 0 that were there, failed 0, in 25 s (20/s)',
     ''
   ])
-  assert.deepEqual(String(stderr.read()).split('\n'), [
+  assert.deepEqual(written(stderr).split('\n'), [
     'letterlock: mail.mbox: message 7 at byte 70: The message is larger than this server accepts',
     'letterlock: other: one line',
     'letterlock: a.tar: ?[2Jgone?.eml: The message is empty',
@@ -73,7 +83,7 @@ test('of a copy from a server too, where what was there before does not count fo
   onFailure?.({ mailbox: 'Work', uid: null, error: new MailError('CANNOT') })
   nowMs = 15_000
   progress.end({ ...counts, folders: 2, foldersWithUids: 1 })
-  assert.deepEqual(String(stdout.read()).split('\n'), [
+  assert.deepEqual(written(stdout).split('\n'), [
     '--exclude Jnuk?[2J: the source has no such folder',
     'INBOX: 300 of 400, 20/s, 5.0 s left; all folders: 300 of 500, 20/s, 10 s left',
     'copied 300, there already 100, flags changed 1, deleted 2, failed 2, in 15 s (20/s)',
@@ -81,7 +91,7 @@ test('of a copy from a server too, where what was there before does not count fo
     '3 messages are gone at the source and were left here (see --expunge)',
     ''
   ])
-  assert.deepEqual(String(stderr.read()).split('\n'), [
+  assert.deepEqual(written(stderr).split('\n'), [
     'letterlock: INBOX: UID 7: the source says: no?[2J',
     `letterlock: Work: ${new MailError('CANNOT').message}`,
     ''

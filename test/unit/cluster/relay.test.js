@@ -33,7 +33,11 @@ test('a client that has closed its side before its session goes elsewhere is hea
   await once(client, 'end')
   client.removeAllListeners('readable')
   const isOver = relay({ client, rest: Buffer.from('a NOOP\r\n'), holder, isHolderAlive })
-  assert.equal(await text(worker), 'a NOOP\r\n')
+  let heard = ''
+  // `text` reads by an iterator, which destroys a socket at its end in Node 26, with what is still to be sent.
+  worker.on('data', (bytes) => (heard += bytes.toString()))
+  await once(worker, 'end')
+  assert.equal(heard, 'a NOOP\r\n')
   worker.end('a OK\r\n')
   assert.equal(await text(program), 'a OK\r\n')
   program.destroy()
