@@ -53,7 +53,7 @@ export function readFreezeFile(folder) {
   } catch (error) {
     if (error instanceof SyntaxError || errorCodeOf(error) === 'ENOENT') return null
     const known = toMailError(error)
-    if (known instanceof MailError) throw known
+    if (known instanceof MailError && known.code !== 'FILE_REFUSED') throw known
     return unreadableRequest(freezeFile(folder))
   }
 }

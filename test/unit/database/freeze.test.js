@@ -2,7 +2,17 @@ import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, mkdirSync, statSync, utimesSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  rmdirSync,
+  statSync,
+  utimesSync,
+  writeFileSync
+} from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,13 +28,17 @@ import { Freezer } from '../../../src/database/freeze.js'
 import { lockExclusive } from '../../../src/database/lock.js'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
 import { errorCodeOf } from '../../../src/database/sqlite-error.js'
+import { createAccountStore } from '../../../src/store/account-store.js'
+import { systemClock } from '../../../src/support/clock.js'
 import {
   accountFolder,
   appendOne,
   makeMessage,
+  rawHandle,
   scratchFolder
 } from '../../helpers/account-folder.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
+import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
 
 const RUDE = fileURLToPath(new URL('../../helpers/rude-writer.js', import.meta.url))
 const key = Buffer.alloc(32, 7)
@@ -102,6 +116,47 @@ test('a mailbox that cannot be held says why, and is left free', async (t) => {
   ;(await lockExclusive(folder, { timeoutMs: 0 })).release()
 })
 
+test('a mailbox is not held before the last reader of an older state has gone, and then with all that was written', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create({ key })
+  await store.checkpoint()
+  await appendOne(store, 'INBOX', makeMessage('before'))
+  const reader = rawHandle({ folder: account.folder, key })
+  t.after(() => reader.close())
+  reader.exec('BEGIN')
+  reader.prepare('SELECT count(*) FROM sqlite_schema').get()
+  await appendOne(store, 'INBOX', makeMessage('since'))
+
+  const freezer = new Freezer()
+  t.after(() => freezer.close())
+  const held = store.holdStill(freezer, { token: 'a', forMs: 60_000 })
+  for (let look = 0; look < 3; look++) {
+    await sleep(50)
+    assert.equal(await freezer.renew('a', 60_000), false)
+  }
+  reader.exec('ROLLBACK')
+  await held
+  assert.equal(await freezer.renew('a', 60_000), true)
+  assert.equal(statSync(join(account.folder, 'mail.db-wal')).size, 0)
+})
+
+test(
+  'a mailbox that finds no room for what is in its -wal is not held, and nothing of it stays open',
+  { skip: smallDiskIsMissing },
+  async (t) => {
+    const disk = smallDisk(t, 16 * 1024 * 1024)
+    const folder = join(disk.root, 'account')
+    const store = await createAccountStore({ folder, key, clock: systemClock })
+    await store.checkpoint()
+    for (let i = 0; i < 4; i++) await appendOne(store, 'INBOX', makeMessage(`m${i}`, 300_000))
+    disk.fill(0)
+    await assert.rejects(hold(t, store), { code: 'DISK_FULL' })
+    disk.clear()
+    await store.close()
+    assert.equal(existsSync(join(folder, 'mail.db-wal')), false)
+  }
+)
+
 test('a hold outlives the store that it was taken from, and then moves what was written', async (t) => {
   const account = await accountFolder(t)
   const store = await account.create()
@@ -177,6 +232,7 @@ test('mail.freeze means something until its deadline, and only its writer remove
   assert.equal(isFrozen(folder, clock), false)
   await writeFreezeFile(folder, { token: 'a', deadlineMs: clock.nowMs() + 1000 })
   assert.equal(isFrozen(folder, clock), true)
+  assert.equal(statSync(freezeFile(folder)).mode & 0o077, 0)
   await removeFreezeFile(folder, 'b')
   assert.equal(isFrozen(folder, clock), true)
   clock.advance(1000)
@@ -213,6 +269,28 @@ test('a copy of mail.freeze that was not written to its end freezes nothing', as
   const folder = await scratchFolder(t)
   copyFileSync('/dev/null', freezeFile(folder))
   assert.equal(isFrozen(folder), false)
+  for (const text of ['', '{"token":"a","dead', `{"deadlineMs":${Date.now() + 60_000}}`]) {
+    writeFileSync(freezeFile(folder), text)
+    assert.equal(isFrozen(folder), false, text)
+  }
+})
+
+test('a mail.freeze of another user, as of a backup that root runs, freezes for a while', async (t) => {
+  const folder = await scratchFolder(t)
+  await writeFreezeFile(folder, { token: 'a', deadlineMs: Date.now() + 60_000 })
+  const isRoot = process.geteuid?.() === 0
+  const OTHER = 64_321
+  if (isRoot) chownSync(folder, OTHER, OTHER)
+  else chmodSync(freezeFile(folder), 0)
+  const later = new ManualClock()
+  later.advance(Date.now() + 3_600_000 - later.nowMs())
+  try {
+    if (isRoot) process.seteuid?.(OTHER)
+    assert.equal(isFrozen(folder), true)
+    assert.equal(isFrozen(folder, later), false)
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+  }
 })
 
 test('a mail.freeze that nobody can read freezes for a while, and closes no mailbox', async (t) => {
@@ -247,6 +325,22 @@ test('a mail.freeze that was being renewed when it was removed does not come bac
   assert.equal(existsSync(freezeFile(folder)), false)
   t.mock.timers.tick(15)
   for (let i = 0; i < 50; i++) await stat(folder)
+  assert.equal(existsSync(freezeFile(folder)), false)
+})
+
+test('a mail.freeze that could not be written is not written later either', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const folder = await scratchFolder(t)
+  const clock = new ManualClock()
+  const inTheWay = `${freezeFile(folder)}.tmp`
+  mkdirSync(inTheWay)
+  const placed = FreezeNotice.place({ folder, token: 'a', holdMs: 60, renewMs: 15, clock })
+  await assert.rejects(placed, { code: 'EISDIR' })
+  rmdirSync(inTheWay)
+  for (let renewal = 0; renewal < 2; renewal++) {
+    t.mock.timers.tick(15)
+    for (let i = 0; i < 50; i++) await stat(folder)
+  }
   assert.equal(existsSync(freezeFile(folder)), false)
 })
 
