@@ -12,6 +12,7 @@ import { runBackup } from '../../../src/backup/run.js'
 import { openFolderTarget } from '../../../src/backup/targets/folder.js'
 import { checkBackups } from '../../../src/cli/doctor/backups.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
+import { openTestAccounts } from '../../helpers/accounts.js'
 import { openBackupHost } from '../../helpers/backup.js'
 
 test('where it cannot be read whether backups are set up, the list says so and does not fail', async (t) => {
@@ -22,6 +23,33 @@ test('where it cannot be read whether backups are set up, the list says so and d
   const { generations, problem } = await backups.list()
   assert.deepEqual(generations, [])
   assert.match(problem ?? '', /backup\.json cannot be read$/)
+})
+
+test('where no backups are set up, that is told, and no trouble', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { isSetUp, problem } = await createBackupList(services).list()
+  assert.deepEqual([isSetUp, problem], [false, null])
+  const { status, text } = await checkBackups({ services })
+  assert.deepEqual([status, text], ['fail', 'None are set up'])
+})
+
+test('each backup is listed with what its run has told, the newest first; a fault of the program is none of their place', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount('anna@example.org', 5)
+  const first = await host.backUp()
+  await host.addAccount('bob@example.org', 1)
+  const second = await host.backUp()
+  assert.ok(second.sharedBytes > 0 && second.newBytes > 0)
+  const list = createBackupList({ ...host.services, clock: host.clock })
+  const rows = [second, first].map(({ generation: name, failed, ...figures }, nth) => ({
+    name,
+    startedAtMs: host.clock.nowMs() - nth * 60 * 60 * 1000,
+    failed: failed.length,
+    ...figures
+  }))
+  assert.deepEqual((await list.list()).generations, rows)
+  await host.services.close()
+  await assert.rejects(list.list(), TypeError)
 })
 
 /** @param {Awaited<ReturnType<typeof openBackupHost>>} host */
