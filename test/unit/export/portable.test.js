@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { isMailError } from '../../../src/errors.js'
@@ -18,6 +18,8 @@ import {
   scratchFolder
 } from '../../helpers/account-folder.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
+import { openDescriptors } from '../../helpers/open-descriptors.js'
+import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
 
 const PASSWORD = Buffer.from('correct horse')
 const CHEAP = { memoryKiB: 19 * 1024, passes: 2, parallelism: 1 }
@@ -50,6 +52,7 @@ async function setup(t) {
 test('a mailbox in use becomes one file that opens with its password, and with no other', async (t) => {
   const { store, uid, scratch, out, write, open } = await setup(t)
   assert.equal((await write()).bytes, statSync(out).size)
+  assert.ok(!openDescriptors().some((path) => path.startsWith(scratch)))
   await appendOne(store, 'INBOX', makeMessage('later'))
   assert.deepEqual(readdirSync(scratch), ['ann.letterlock'])
   const before = createHash('sha256').update(readFileSync(out)).digest('hex')
@@ -106,6 +109,31 @@ test('a file that is there is never written over, also one that comes while the 
   assert.equal(readFileSync(out, 'utf8'), 'mine')
   assert.deepEqual(readdirSync(scratch), ['ann.letterlock'])
 })
+
+test('two are written beside each other at the same time', async (t) => {
+  const { scratch, write, open } = await setup(t)
+  const paths = ['one', 'two'].map((name) => join(scratch, name))
+  await Promise.all(paths.map((path) => write(path)))
+  assert.deepEqual(readdirSync(scratch), ['one', 'two'])
+  for (const path of paths) await (await open(PASSWORD, path)).close()
+})
+
+test(
+  'a disk that is full before the copy is made, or before it is put together, is told as such and left as it was',
+  { skip: smallDiskIsMissing },
+  async (t) => {
+    const { write } = await setup(t)
+    const disk = smallDisk(t, 8 * 1024 * 1024)
+    const out = join(disk.root, 'ann.letterlock')
+    const { bytes } = await write(out)
+    rmSync(out)
+    for (const leftBytes of [bytes / 2, bytes * 1.5]) {
+      disk.fill(leftBytes)
+      await assert.rejects(write(out), { code: 'DISK_FULL' })
+      assert.deepEqual(readdirSync(disk.root), ['ballast'])
+    }
+  }
+)
 
 test('its name may be as long as the file system lets it be', async (t) => {
   const { scratch, write } = await setup(t)
