@@ -62,11 +62,14 @@ test('a long way up from a reference lets others have their turn, and is gone so
   // To see that no loop comes of the last one, the way would have to be gone once more.
   appended.push(client.command('APPEND INBOX', mail('y', ['s0'])))
   appended.push(client.command('APPEND INBOX', mail('z', [`r${length}`, 's0'])))
+  // Nor is a message that others name already put below what it names itself.
+  appended.push(client.command('APPEND INBOX', mail('x', ['w'])))
+  appended.push(client.command('APPEND INBOX', mail('w', [`r${length}`])))
   await Promise.all(appended)
   await client.command('SELECT INBOX')
   const { answer, turns } = await turnsDuring(t, () =>
     client.command('THREAD REFERENCES UTF-8 ALL')
   )
-  assert.match(answer, /^\* THREAD \(\(1\)\(2\).*\(450\)\)\(\(451\)\(452\)\)\r$/m)
+  assert.match(answer, /^\* THREAD \(\(1\)\(2\).*\(450\)\)\(\(451\)\(452\)\)\(454 453\)\r$/m)
   assert.ok(turns > 10, `${turns} turns`)
 })

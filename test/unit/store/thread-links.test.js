@@ -210,20 +210,25 @@ test('slots that are dropped change nothing, and who names a message that has go
 })
 
 test('what older code has made is made anew', async (t) => {
-  const { store, folder, key, open } = await setup(t, MAILS)
+  const more = Array.from({ length: 600 }, (_, nth) => ({
+    id: `m${nth}`,
+    references: nth % 3 > 0 ? [`m${nth - 1}`] : []
+  }))
+  const { store, folder, key, open, view: before } = await setup(t, [...MAILS, ...more])
+  const expected = await threads(store, before)
   await store.indexSearch()
   await store.close()
   const db = rawHandle({ folder, key })
   const wrong = db
     .prepare(
-      "UPDATE message_meta SET builder_version = 1, message_id = 'x', reference_list = '[]', in_reply_to = NULL WHERE content_id % 2 = 0"
+      "UPDATE message_meta SET builder_version = 1, message_id = 'x', reference_list = '[]', in_reply_to = NULL WHERE content_id % 8 > 0"
     )
     .run()
-  assert.equal(wrong.changes, 3)
+  assert.equal(wrong.changes, 531)
   db.close()
   const again = await open()
   const { view } = await again.openView('INBOX')
-  assert.match(await threads(again, view), /^\(1\(2\(3/)
+  assert.equal(await threads(again, view), expected)
 })
 
 test('identifiers with one hash are told apart', async (t) => {
@@ -278,6 +283,21 @@ test('links of more messages than a page are kept whole', async (t) => {
   await check(store, view)
   assert.match(await threads(store, view), /\(1097\(1098\(1099\(1100\)\)\(1101\)\)\)$/)
   assert.equal(view.threadLinks, kept)
+})
+
+test('threads whose messages have no date are in the order of when they came', async (t) => {
+  const { store, view } = await setup(t, [])
+  const days = [6, 3, 5]
+  await appendAll(
+    store,
+    'INBOX',
+    days.map((day) => ({
+      bytes: Buffer.from(`Subject: ${day}\r\n\r\nx\r\n`),
+      internalDate: { epochSeconds: day * 86_400, zoneMinutes: 0 }
+    }))
+  )
+  await store.indexSearch()
+  assert.equal(await threadsAnew(store, view), '(2)(3)(1)')
 })
 
 test('two that thread at the same time add new messages once', async (t) => {
