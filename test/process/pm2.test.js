@@ -18,6 +18,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { lockAlone } from '../../src/database/lock.js'
 import { ENVIRONMENT, scratchFolder } from '../helpers/process.js'
 import { smallDisk, smallDiskIsMissing } from '../helpers/small-disk.js'
 
@@ -166,6 +167,17 @@ test(
   }
 )
 
+test('a start beside one that has not ended yet begins nothing', ON_LINUX, async (t) => {
+  const { data, run } = setUp(t)
+  const home = join(data, 'pm2')
+  mkdirSync(home, { recursive: true })
+  const lock = await lockAlone(home, 'cluster.lock')
+  t.after(() => lock.release())
+  const isRefused = /^letterlock: Another start or reload has not ended yet\n$/
+  for (const command of ['start', 'reload']) await assertFails(run(command), isRefused)
+  assert.ok(!existsSync(join(home, 'pm2.pid')))
+})
+
 test('a folder of PM2’s that cannot be made is named', ON_LINUX, async (t) => {
   const { run } = setUp(t)
   const isNamed = /The folder \/proc\/pm2 cannot be made \(ENOENT\)/
@@ -297,6 +309,15 @@ test('a reload goes on to its end where nobody reads what it says', ON_LINUX, as
       after.filter((pid) => before.includes(pid)),
       []
     )
+
+    await run('reload')
+    assert.equal(workersOf(data).length, 1, 'as many as are set by now')
+    assert.match((await run('start jlist')).stdout, /^\[.*\]$/m)
+    assert.equal(statSync(data).mode & 0o077, 0)
+    // Its sockets are for the group too, as far as PM2 has a say.
+    for (const entry of readdirSync(join(data, 'pm2'), { recursive: true, withFileTypes: true }))
+      if (!entry.isSocket())
+        assert.equal(statSync(join(entry.parentPath, entry.name)).mode & 0o077, 0, entry.name)
   } finally {
     await run('stop')
   }

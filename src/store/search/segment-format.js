@@ -185,7 +185,7 @@ export function decodeDirectory(raw) {
       directory.classes.push(reader.next())
       const length = reader.next()
       directory.firsts.push(raw.toString('latin1', reader.at, reader.at + length))
-      reader.at += length + 0
+      reader.at += length
     }
   } catch (error) {
     throw damaged('ends early', error)
