@@ -64,11 +64,52 @@ test('a client that is slow to read gets all that comes before the end', async (
   const all = await text(program)
   assert.deepEqual([all.length, all.endsWith('x* BYE\r\n')], [bytes + '* BYE\r\n'.length, true])
   // It does not close: it is not waited for.
-  while (!client.destroyed) {
-    t.mock.timers.tick(5000)
+  while (!client.writableFinished) await new Promise((resolve) => setImmediate(resolve))
+  await new Promise((resolve) => setImmediate(resolve))
+  t.mock.timers.tick(5000)
+  await isOver
+  assert.ok(client.destroyed)
+})
+
+test('a client that does not even take the last words of its session is let go of', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { near: client } = await connected(t)
+  const { near: holder, far: worker } = await connected(t)
+  while (client.writableLength === 0) {
+    client.write(Buffer.alloc(1024 * 1024))
     await new Promise((resolve) => setImmediate(resolve))
   }
+  const isOver = relay({ client, rest: Buffer.alloc(0), holder, isHolderAlive })
+  worker.end()
+  while (!client.writableEnded) await new Promise((resolve) => setImmediate(resolve))
+  t.mock.timers.tick(5 * 60_000)
   await isOver
+  assert.ok(client.destroyed)
+})
+
+test('a client that takes nothing for a while, and then does, keeps its session', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { near: client, far: program } = await connected(t)
+  const { near: holder, far: worker } = await connected(t)
+  const isOver = relay({ client, rest: Buffer.alloc(0), holder, isHolderAlive })
+  const long = Buffer.alloc(64 * 1024 * 1024, 'x')
+  worker.write(long)
+  while (!holder.isPaused()) await new Promise((resolve) => setImmediate(resolve))
+  t.mock.timers.tick(4 * 60_000)
+  let bytes = 0
+  program.on('data', (chunk) => (bytes += chunk.length))
+  while (bytes < long.length || client.writableLength > 0)
+    await new Promise((resolve) => setImmediate(resolve))
+  t.mock.timers.tick(4 * 60_000)
+  assert.equal(client.destroyed, false)
+  // The next time is counted anew.
+  program.pause()
+  worker.on('error', () => {})
+  worker.write(long)
+  while (!holder.isPaused()) await new Promise((resolve) => setImmediate(resolve))
+  t.mock.timers.tick(5 * 60_000)
+  await isOver
+  assert.ok(client.destroyed)
 })
 
 test('a client that sends faster than its worker takes is held back, and all arrives', async (t) => {
@@ -132,7 +173,31 @@ test('of a client that has gone nothing waits any longer, however it has left', 
   )
 })
 
+test('a client that has gone before its session goes elsewhere is none to that worker', async (t) => {
+  const { near: client } = await connected(t)
+  const { near: holder } = await connected(t)
+  client.destroy()
+  await once(client, 'close')
+  await relay({ client, rest: Buffer.from('a NOOP\r\n'), holder, isHolderAlive })
+  assert.ok(holder.destroyed)
+})
+
 const BYE = '* BYE The mailbox moved to another process, log in again\r\n'
+test('a worker whose connection is reset takes nobody with it, and the client is told', async (t) => {
+  const { near: client, far: program } = await connected(t)
+  const { near: holder, far: worker } = await connected(t)
+  const isOver = relay({
+    client,
+    rest: Buffer.alloc(0),
+    holder,
+    isHolderAlive: async () => false
+  })
+  worker.resetAndDestroy()
+  assert.equal(await text(program), BYE)
+  program.destroy()
+  await isOver
+})
+
 for (const [what, sent, isAlive, isTold] of /** @type {const} */ ([
   ['before it has said anything', '', false, true],
   ['behind a line', '* 1 EXISTS\r\n', false, true],
