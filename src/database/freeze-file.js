@@ -53,6 +53,7 @@ export function readFreezeFile(folder) {
   } catch (error) {
     if (error instanceof SyntaxError || errorCodeOf(error) === 'ENOENT') return null
     const known = toMailError(error)
+    // One that is refused is another user's: to fail because of it would stop the drain.
     if (known instanceof MailError && known.code !== 'FILE_REFUSED') throw known
     return unreadableRequest(freezeFile(folder))
   }
