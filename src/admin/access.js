@@ -4,6 +4,7 @@
  */
 import { recognizeApiToken } from '../accounts/api-tokens.js'
 import { MailError } from '../errors.js'
+import { clientOf } from '../support/client-address.js'
 import { isLoopback } from '../support/loopback.js'
 import { Refusal } from './problem.js'
 
@@ -33,8 +34,8 @@ export const openToHost = (...scopes) => Object.freeze({ access: { scopes, isHos
  * @returns {boolean} whether it came from this machine: loopback or a unix socket
  */
 export function isLocal(request) {
-  const { remoteAddress } = request.raw.socket
-  return remoteAddress === undefined || isLoopback(remoteAddress)
+  const address = clientOf(request.raw.socket)
+  return address === null || isLoopback(address)
 }
 
 /**

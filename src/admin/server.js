@@ -7,6 +7,7 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { fastify } from 'fastify'
+import { clientOf, noteClients } from '../support/client-address.js'
 import { CONNECTION_CHECKS_MS } from '../support/http-checks.js'
 import { removeStaleSocket, setSocketAccess } from '../support/unix-socket.js'
 import { requireToken } from './access.js'
@@ -154,6 +155,7 @@ export async function createAdminServer(parts) {
   await app.register(swaggerUi, { routePrefix: '/v1/docs', staticCSP: DOCS_POLICY })
   await app.ready()
   app.server.maxConnections = MAX_CONNECTIONS
+  noteClients(app.server, { isTls: tls !== null })
 
   return {
     app,
@@ -211,7 +213,7 @@ function guard(v1, services) {
       action: 'api-write',
       accountId: request.auditAccountId,
       tenant: token.tenant,
-      remoteAddress: request.raw.socket.remoteAddress ?? null,
+      remoteAddress: clientOf(request.raw.socket),
       detail: { token: token.id, operation: operationId, status: reply.statusCode }
     })
   })

@@ -4,6 +4,7 @@
  */
 import { createServer } from 'node:https'
 import { makeTlsContext } from '../imap/session/tls-context.js'
+import { clientOf, noteClients } from '../support/client-address.js'
 import { CONNECTION_CHECKS_MS } from '../support/http-checks.js'
 
 /** @import { IncomingMessage, RequestListener } from 'node:http' */
@@ -64,6 +65,10 @@ export class HttpsListener {
       handler
     )
     server.maxConnections = MAX_CONNECTIONS
+    noteClients(server, {
+      isTls: true,
+      addressOf: (socket) => this.#clients.get(endOf(socket)) ?? socket.remoteAddress
+    })
     this.#server = server
     return server
   }
@@ -92,7 +97,7 @@ export class HttpsListener {
    * @returns {string} the client's address, as IMAP has it
    */
   addressOf({ socket }) {
-    return this.#clients.get(endOf(socket)) ?? socket.remoteAddress ?? ''
+    return clientOf(socket) ?? ''
   }
 
   /** @param {TlsSettings} tls - for new handshakes */

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createConnection } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAppPassword } from '../../../src/accounts/app-passwords.js'
@@ -39,6 +40,34 @@ test('who goes before the answer is written down as well', async (t) => {
   assert.equal(write?.detail?.['operation'], 'createAccount')
   assert.equal(write?.detail?.['status'], 201)
   assert.equal(write?.accountId, (await directory.findByAddress('anna@example.org'))?.id)
+})
+
+test('who breaks the connection behind a change is written down with the address', async (t) => {
+  const { admin, services, token } = await startAdmin(t, { settings: { 'admin.isTls': true } })
+  const { directory } = services
+  const all = await token(['all'])
+  const { port } = await admin.listen({ host: '127.0.0.1', port: 0 })
+  const socket = createConnection({ host: '127.0.0.1', port })
+  const secured = connectTls({ socket, rejectUnauthorized: false })
+  await once(secured, 'secureConnect')
+  // So the server has seen more of this client than a handshake.
+  secured.write('GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await once(secured, 'data')
+  secured.write(
+    `POST /v1/maintenance HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${all}\r\n` +
+      'Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}'
+  )
+  // Before anything of it has been read.
+  socket.resetAndDestroy()
+  let [row] = await directory.pageAudit({ limit: 1 })
+  for (; row?.action !== 'api-write'; [row] = await directory.pageAudit({ limit: 1 })) {
+    await sleep(10)
+    await directory.flush()
+  }
+  assert.deepEqual(
+    [row.detail?.['operation'], row.remoteAddress],
+    ['requestMaintenance', '127.0.0.1']
+  )
 })
 
 test('what is taken away over /v1 is gone: an alias, an app password, sessions, an account', async (t) => {

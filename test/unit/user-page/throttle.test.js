@@ -70,6 +70,32 @@ test('guessing at the recovery code, and at the password inside of a session, co
   }
 })
 
+test('who breaks the connection behind a guess is counted as well, and stands in the audit log with the address', async (t) => {
+  const server = await startUserPage(t, { settings })
+  const { directory, throttle } = server.services
+  const socket = connect({ host: '127.0.0.1', port: server.pagePort })
+  const secured = connectTls({ socket, rejectUnauthorized: false })
+  await once(secured, 'secureConnect')
+  // So the server has seen more of this client than a handshake.
+  secured.write('GET /style.css HTTP/1.1\r\nHost: x\r\n\r\n')
+  await once(secured, 'data')
+  const body = `address=${ALICE}&password=wrong`
+  secured.write(
+    `POST /login HTTP/1.1\r\nHost: x\r\nOrigin: https://x\r\nContent-Length: ${body.length}\r\n` +
+      `Content-Type: application/x-www-form-urlencoded\r\n\r\n${body}`
+  )
+  // Before anything of it has been read.
+  socket.resetAndDestroy()
+  while (throttle.state.addresses.length === 0) await setImmediate()
+  assert.deepEqual(
+    throttle.state.addresses.map(([place, { failures }]) => [place, failures]),
+    [['127.0.0.1', 1]]
+  )
+  await directory.flush()
+  const [row] = await directory.pageAudit({ limit: 1 })
+  assert.deepEqual([row?.action, row?.remoteAddress], ['login-failed', '127.0.0.1'])
+})
+
 test('who knows a password and asks for it without a pause keeps others waiting for one derivation, not for all', async (t) => {
   const server = await startUserPage(t)
   const { argon2 } = server.services
