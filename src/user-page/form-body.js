@@ -12,11 +12,12 @@ const PERCENT = 0x25
 const SPACE = 0x20
 
 /**
- * @param {number | undefined} byte
+ * @param {number} [byte] - none where the field has ended
  * @returns {number} 0 to 15; -1 where the byte is no hexadecimal digit
  */
-function hexDigit(byte) {
-  return byte === undefined ? -1 : '0123456789abcdef'.indexOf(String.fromCharCode(byte | 0x20))
+function hexDigit(byte = 0) {
+  const at = '0123456789abcdefABCDEF'.indexOf(String.fromCharCode(byte))
+  return at < 16 ? at : at - 6
 }
 
 /**
@@ -46,7 +47,7 @@ export class FormBody {
   /** @param {Buffer} body - zeroed */
   constructor(body) {
     let start = 0
-    while (start <= body.length && this.#fields.size < MAX_FIELDS) {
+    while (start < body.length && this.#fields.size < MAX_FIELDS) {
       const found = body.indexOf('&', start)
       const end = found < 0 ? body.length : found
       const equals = body.subarray(start, end).indexOf('=')

@@ -43,6 +43,7 @@ export class PageSessions {
   #clock
   #idleMs
   #maxMs
+  #maxSessions
   /** @type {Map<string, PageSession>} oldest first */
   #sessions = new Map()
 
@@ -51,11 +52,13 @@ export class PageSessions {
    * @param {import('../support/clock.js').Clock} options.clock
    * @param {number} options.idleMs - a session ends after so long without a request
    * @param {number} options.maxMs - a session ends after so long in any case
+   * @param {number} [options.maxSessions] - of all accounts
    */
-  constructor({ clock, idleMs, maxMs }) {
+  constructor({ clock, idleMs, maxMs, maxSessions = MAX_SESSIONS }) {
     this.#clock = clock
     this.#idleMs = idleMs
     this.#maxMs = maxMs
+    this.#maxSessions = maxSessions
   }
 
   /**
@@ -64,13 +67,13 @@ export class PageSessions {
    */
   begin(facts) {
     const nowMs = this.#clock.nowMs()
-    for (const session of [...this.#sessions.values()]) this.#endIfOver(session, nowMs)
+    for (const session of this.#sessions.values()) this.#endIfOver(session, nowMs)
     const own = [...this.#sessions.values()].filter(
       ({ accountId }) => accountId === facts.accountId
     )
     const [oldest] = this.#sessions.values()
     if (own.length >= MAX_PER_ACCOUNT) this.end(own[0]?.key ?? '')
-    else if (this.#sessions.size >= MAX_SESSIONS) this.end(oldest?.key ?? '')
+    else if (this.#sessions.size >= this.#maxSessions) this.end(oldest?.key ?? '')
     const id = newSecret()
     const times = { startedAtMs: nowMs, usedAtMs: nowMs }
     const session = { ...facts, ...times, key: keyOfSession(id), token: newSecret() }

@@ -28,6 +28,9 @@ const ODD = [
   ['a=%z4&b', '%z4'],
   ['a=%4z&b', '%4z'],
   ['a=%41%62', 'Ab'],
+  ['a=%c3%A4%Ef', '\u00e4\ufffd'],
+  // What a lower-case letter and its capital differ in is what these and digits differ in.
+  ['a=%\u0014\u0011', '%\u0014\u0011'],
   ['a=b=c', 'b=c'],
   ['%61=x+y', 'x y']
 ]

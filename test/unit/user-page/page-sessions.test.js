@@ -39,8 +39,22 @@ test('a session is over when nothing was asked for too long, and after its longe
   }
   assert.equal(sessions.use(idle), null)
   assert.ok(sessions.use(busy))
-  clock.advance(600)
+  clock.advance(499)
+  assert.ok(sessions.use(busy))
+  clock.advance(1)
   assert.equal(sessions.use(busy), null)
+})
+
+test('a session that is over stays so, whatever becomes of the clock', () => {
+  const { clock, sessions } = setUp()
+  const used = sessions.begin(FACTS).session.key
+  sessions.begin(FACTS)
+  clock.advance(1000)
+  assert.equal(sessions.use(used), null)
+  assert.deepEqual(sessions.list('anna'), [])
+  clock.advance(-500)
+  assert.equal(sessions.use(used), null)
+  assert.deepEqual(sessions.list('anna'), [])
 })
 
 test('a session of before the clock was set back does not last until it is that late again', () => {
@@ -59,6 +73,29 @@ test('an account’s oldest session makes room, and nobody else’s', () => {
   assert.equal(sessions.use(keys[0] ?? ''), null)
   assert.ok(sessions.use(keys[1] ?? ''))
   assert.ok(sessions.use(other))
+})
+
+test('what is over takes no room from a session that is in use, though that is older', () => {
+  const { clock, sessions } = setUp()
+  const { key } = sessions.begin(FACTS).session
+  for (let nth = 1; nth < 20; nth++) sessions.begin(FACTS)
+  clock.advance(999)
+  assert.ok(sessions.use(key))
+  clock.advance(1)
+  sessions.begin(FACTS)
+  assert.ok(sessions.use(key))
+})
+
+test('there are so many sessions at most, and the oldest of all makes room', () => {
+  const { clock } = setUp()
+  const sessions = new PageSessions({ clock, idleMs: 1000, maxMs: 5000, maxSessions: 3 })
+  const keys = ['anna', 'ben', 'carl', 'dora'].map(
+    (accountId) => sessions.begin({ ...FACTS, accountId }).session.key
+  )
+  assert.deepEqual(
+    keys.map((key) => sessions.use(key) !== null),
+    [false, true, true, true]
+  )
 })
 
 test('any worker uses, lists and ends what another has begun', async () => {
