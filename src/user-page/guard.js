@@ -59,12 +59,11 @@ export function requireSameOrigin({ headers }) {
 
 /**
  * @param {PageSession} session
- * @param {FormBody | undefined} form
+ * @param {FormBody} form
  * @throws {Refusal} 403
  */
 export function requireToken({ token }, form) {
-  const given = form?.secret(TOKEN_FIELD) ?? Buffer.alloc(0)
-  if (equalInConstantTime(Buffer.from(token), given)) return
+  if (equalInConstantTime(Buffer.from(token), form.secret(TOKEN_FIELD))) return
   throw new Refusal(
     403,
     'That form is from an older login, so nothing was done. Open the page anew.'

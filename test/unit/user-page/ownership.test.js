@@ -4,7 +4,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createAppPassword } from '../../../src/accounts/app-passwords.js'
+import { resetAccount } from '../../../src/accounts/change-password.js'
 import { renewRecoveryCode } from '../../../src/accounts/recovery-code.js'
+import { deleteAccount } from '../../../src/accounts/remove-account.js'
 import { PASSWORD } from '../../helpers/server.js'
 import { startUserPage } from '../../helpers/user-page.js'
 
@@ -23,12 +25,35 @@ test('a session ends with the logout and with the next login of its browser, and
   const second = browser.cookie
   const out = await browser.post('/logout', {})
   assert.deepEqual([out.status, out.headers.location, browser.cookie], [303, '/login', null])
+  assert.deepEqual(out.headers['set-cookie'], [
+    '__Host-letterlock=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Strict'
+  ])
   for (const cookie of [first, second]) {
     browser.cookie = cookie
     assert.equal((await browser.get('/')).headers.location, '/login')
   }
   assert.equal((await other.get('/')).status, 200)
   assert.equal((await other.get('/login')).headers.location, '/')
+})
+
+test('a session ends when its account is begun anew, and when it is deleted', async (t) => {
+  const server = await startUserPage(t)
+  const { services } = server
+  const find = async () => /** @type {Account} */ (await services.directory.findByAddress(ALICE))
+  const browser = server.browser()
+  const ends = /** @type {const} */ ([
+    async () =>
+      await resetAccount({ services, account: await find(), newPassword: Buffer.from(PASSWORD) }),
+    async () => await deleteAccount({ services, account: await find() })
+  ])
+  for (const end of ends) {
+    await browser.logIn(ALICE, PASSWORD)
+    assert.equal((await browser.get('/')).status, 200)
+    await end()
+    const { status, headers } = await browser.get('/')
+    assert.deepEqual([status, headers.location], [303, '/login'])
+    assert.equal((await browser.post('/recovery-code', { password: PASSWORD })).status, 403)
+  }
 })
 
 test('app passwords alone are revoked here, and none of another account', async (t) => {

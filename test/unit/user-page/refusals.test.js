@@ -206,6 +206,33 @@ test('a disabled account is told so after the right password alone, and its sess
   assert.match(right.text, /account is disabled/)
   assert.match(wrong.text, /address or the password is not right/)
   assert.equal(wrong.text, (await browser.logIn(ALICE, 'other wrong')).text)
+  await directory.updateAccount(await server.accountId('alice'), { isEnabled: true })
+  assert.equal((await browser.get('/')).status, 303, 'the session was over')
+})
+
+test('a fault of the server is told by a reference alone, under which the log has it', async (t) => {
+  const server = await startUserPage(t)
+  const browser = server.browser()
+  await browser.logIn(ALICE, PASSWORD)
+  const fault = async () => {
+    throw new Error('for the log alone')
+  }
+  t.mock.method(server.services.directory, 'listAliases', fault)
+  t.mock.method(server.services.directory, 'listCredentials', fault)
+  const answers = [await browser.get('/'), await browser.get('/app-passwords')]
+  const told = answers.map(({ status, text, headers }) => {
+    assert.doesNotMatch(text, /for the log alone|node:|\.js/)
+    assert.match(String(headers['content-security-policy']), /default-src 'none'/)
+    return [status, /in the log under ([0-9a-f-]{36})\./.exec(text)?.[1]]
+  })
+  const faults = server.logged.filter((/** @type {any} */ { level }) => level === 'error')
+  const references = faults.map((/** @type {any} */ { reference }) => reference)
+  assert.equal(references.length, 2)
+  assert.deepEqual(
+    told,
+    references.map((/** @type {string} */ reference) => [500, reference])
+  )
+  assert.equal((await browser.get('/download')).status, 200, 'the session goes on')
 })
 
 test('what passes by itself is no fault of the server', () => {
