@@ -2,16 +2,7 @@
  * What the page does, seen from IMAP.
  */
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
-import {
-  mkdirSync,
-  readdirSync,
-  rmSync,
-  statfsSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync
-} from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -22,12 +13,9 @@ import { systemClock } from '../../../src/support/clock.js'
 import { tamper } from '../../helpers/accounts.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
 import { PASSWORD } from '../../helpers/server.js'
-import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
 import { startUserPage } from '../../helpers/user-page.js'
 
 const ALICE = 'alice@example.org'
-/** Of the disk that downloads are to leave room on. */
-const DISK_BYTES = 16 * 1024 * 1024
 /** Of as few characters as may be, and more bytes. */
 const NEW = 'völlig ä'
 
@@ -288,87 +276,6 @@ test('the mailbox is downloaded as a file that opens with the password, and noth
   await server.services.directory.flush()
   const rows = await server.services.directory.pageAudit({ limit: 100 })
   assert.ok(rows.some(({ action }) => action === 'mailbox-download'))
-})
-
-test(
-  'a download leaves room to the mail: where it would not, it is refused before anything is written',
-  { skip: smallDiskIsMissing },
-  async (t) => {
-    const disk = smallDisk(t, DISK_BYTES)
-    const server = await startUserPage(t)
-    const tmp = join(server.data, 'tmp')
-    rmSync(tmp, { recursive: true })
-    symlinkSync(disk.root, tmp)
-    const imap = await server.connectImap()
-    await imap.login('alice', `"${PASSWORD}"`)
-    const head =
-      'Content-Type: application/octet-stream\r\nContent-Transfer-Encoding: base64\r\n\r\n'
-    const body = randomBytes(3_000_000).toString('base64').replace(/.{76}/g, '$&\r\n')
-    await imap.command('APPEND INBOX', Buffer.from(head + body))
-    const browser = server.browser()
-    await browser.logIn(ALICE, PASSWORD)
-    const download = async () => {
-      const { bavail } = statfsSync(disk.root)
-      const { status, text, bytes } = await browser.post('/download', { password: PASSWORD })
-      // The server learns a moment later that all has been sent, and only then gives its room back.
-      while (statfsSync(disk.root).bavail < bavail) await sleep(1)
-      return { answer: [status, /no room for that/.test(text)], size: bytes.length }
-    }
-    const { size } = await download()
-    // Enough for it, but of the twentieth only a part would be left.
-    disk.fill(size + 512 * 1024)
-    assert.deepEqual((await download()).answer, [503, true])
-    assert.deepEqual(readdirSync(tmp), ['ballast'])
-    disk.fill(size + 1024 * 1024)
-    assert.deepEqual((await download()).answer, [200, false])
-    disk.clear()
-
-    // The download of another process is to take the whole disk; it has begun, and is through with it.
-    const other = join(tmp, `.download-1-${DISK_BYTES}-aa`)
-    mkdirSync(other)
-    assert.deepEqual((await download()).answer, [503, true])
-    writeFileSync(join(other, 'mail.db'), '')
-    assert.deepEqual((await download()).answer, [503, true])
-    truncateSync(join(other, 'mail.db'), DISK_BYTES)
-    assert.deepEqual((await download()).answer, [200, false])
-  }
-)
-
-test('a browser that goes while its download is made leaves nothing behind, and nothing to look into', async (t) => {
-  const server = await startUserPage(t)
-  const tmp = join(server.data, 'tmp')
-  const browser = server.browser()
-  await browser.logIn(ALICE, PASSWORD)
-  const gone = new AbortController()
-  browser.options = { signal: gone.signal }
-  const asked = browser.post('/download', { password: PASSWORD })
-  while (readdirSync(tmp).length === 0) await sleep(1)
-  gone.abort()
-  await assert.rejects(asked)
-  browser.options = {}
-  let status = 503
-  for (; status === 503; await sleep(20)) {
-    status = (await browser.post('/download', { password: PASSWORD })).status
-  }
-  assert.equal(status, 200)
-  assert.deepEqual(readdirSync(tmp), [])
-  assert.deepEqual(
-    server.logged.filter((/** @type {any} */ { level }) => level === 'error'),
-    []
-  )
-})
-
-test('what a killed process has left of a download is removed at the start', async (t) => {
-  const server = await startUserPage(t)
-  const tmp = join(server.data, 'tmp')
-  // No process has the largest number that Linux gives.
-  writeFileSync(join(tmp, 'download-4194304-aa'), 'x')
-  mkdirSync(join(tmp, '.download-4194304-aa-Xy12'))
-  writeFileSync(join(tmp, 'download-1-aa'), 'of a process that is alive')
-  writeFileSync(join(tmp, 'etilqs_1'), 'not ours')
-  await server.page.close({ graceMs: 0 })
-  await server.page.removeLeftovers()
-  assert.deepEqual(readdirSync(tmp).sort(), ['download-1-aa', 'etilqs_1'])
 })
 
 test('no password, code or address gets into the log, nor does a page show another’s', async (t) => {
