@@ -177,6 +177,32 @@ test('another kind of body, one that is too large and unknown methods are refuse
   for (const { text } of asked) assert.match(text, /<h1>/)
 })
 
+test('of a name no more is read than a mail address may have, of passwords all that a form takes', async (t) => {
+  const server = await startUserPage(t)
+  const browser = server.browser()
+  const address = 'a'.repeat(9000)
+  for (const [path, status] of /** @type {const} */ ([
+    ['/login', 403],
+    ['/forgotten', 422]
+  ])) {
+    const { text, ...refused } = await browser.post(path, { address, password: 'x' })
+    assert.deepEqual([path, refused.status], [path, status])
+    assert.equal(/value="(a+)"/.exec(text)?.[1]?.length, 320)
+  }
+  await browser.logIn(ALICE, PASSWORD)
+  // Each of its signs has four bytes, and each byte is three in a form.
+  const [first, second] = ['\u{1f511}', '\u{1f512}'].map((sign) => sign.repeat(1000))
+  for (const [password = '', next = ''] of [
+    [PASSWORD, first],
+    [first, second]
+  ]) {
+    const { status } = await browser.post('/password', { password, new: next, again: next })
+    assert.equal(status, 303)
+    // The token of the session that has begun anew.
+    await browser.get('/')
+  }
+})
+
 test('app passwords and recovery codes open nothing here, and the person is told why', async (t) => {
   const server = await startUserPage(t)
   const browser = server.browser()
@@ -188,9 +214,17 @@ test('app passwords and recovery codes open nothing here, and the person is told
   const code = `llrec-${Array(4).fill('0000000').join('-')}`
   assert.match((await browser.logIn(ALICE, code)).text, /recovery code[^<]*logs nobody in/)
 
+  const asked = { address: ALICE, new: 'another secret', again: 'another secret' }
+  const forgotten = await browser.post('/forgotten', { ...asked, code: appPassword })
+  assert.deepEqual([forgotten.status, /no recovery code/.test(forgotten.text)], [422, true])
   await browser.logIn(ALICE, PASSWORD)
-  const inside = await browser.post('/recovery-code', { password: appPassword })
-  assert.deepEqual([inside.status, /no code/.test(inside.text)], [422, true])
+  const fields = { label: 'x', scope: 'read-only', new: 'another secret', again: 'another secret' }
+  for (const path of ['/recovery-code', '/app-passwords', '/password', '/download']) {
+    for (const password of [appPassword, code]) {
+      const { status, text } = await browser.post(path, { ...fields, password })
+      assert.deepEqual([path, status, /no code/.test(text)], [path, 422, true])
+    }
+  }
   assert.equal((await browser.post('/recovery-code', { password: '' })).status, 422)
 })
 

@@ -88,6 +88,7 @@ test('whatever changes what opens the mailbox is in the audit log, with the brow
   const id = /name="id" value="([^"]+)"/.exec(list)?.[1] ?? ''
   await browser.post('/app-passwords/revoke', { id })
   const made = await browser.post('/recovery-code', fields)
+  const { bytes } = await browser.post('/download', fields)
   await browser.post('/password', fields)
   const code = /<code>(llrec-[\w-]+)<\/code>/.exec(made.text)?.[1] ?? ''
   await browser.post('/forgotten', { ...fields, address: ALICE, code })
@@ -102,6 +103,7 @@ test('whatever changes what opens the mailbox is in the audit log, with the brow
       ['app-password-create', '127.0.0.1', { credential: id, scope: 'read-only' }],
       ['app-password-revoke', '127.0.0.1', { credential: id }],
       ['recovery-code-create', '127.0.0.1', undefined],
+      ['mailbox-download', '127.0.0.1', { bytes: bytes.length }],
       ['password-change', '127.0.0.1', { by: 'password' }],
       ['password-change', '127.0.0.1', { by: 'recovery' }]
     ]
