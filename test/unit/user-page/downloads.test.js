@@ -109,6 +109,9 @@ test(
     assert.deepEqual((await download()).answer, [200, false])
     disk.clear()
 
+    // One that has ended takes nothing any more.
+    mkdirSync(join(tmp, `.download-4194304-${DISK_BYTES}-aa`))
+    assert.deepEqual((await download()).answer, [200, false])
     // The download of another process is to take the whole disk; it has begun, and is through with it.
     const other = join(tmp, `.download-1-${DISK_BYTES}-aa`)
     mkdirSync(other)
@@ -159,6 +162,6 @@ test('what a killed process has left of a download is removed at the start', asy
   writeFileSync(join(tmp, 'download-1-aa'), 'of a process that is alive')
   writeFileSync(join(tmp, 'etilqs_1'), 'not ours')
   await server.page.close({ graceMs: 0 })
-  await server.page.removeLeftovers()
+  await server.page.listen({ host: '127.0.0.1', port: 0 })
   assert.deepEqual(readdirSync(tmp).sort(), ['download-1-aa', 'etilqs_1'])
 })

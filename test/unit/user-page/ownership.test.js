@@ -7,6 +7,7 @@ import { createAppPassword } from '../../../src/accounts/app-passwords.js'
 import { resetAccount } from '../../../src/accounts/change-password.js'
 import { renewRecoveryCode } from '../../../src/accounts/recovery-code.js'
 import { deleteAccount } from '../../../src/accounts/remove-account.js'
+import { ManualClock } from '../../helpers/manual-clock.js'
 import { PASSWORD } from '../../helpers/server.js'
 import { startUserPage } from '../../helpers/user-page.js'
 
@@ -34,6 +35,24 @@ test('a session ends with the logout and with the next login of its browser, and
   }
   assert.equal((await other.get('/')).status, 200)
   assert.equal((await other.get('/login')).headers.location, '/')
+})
+
+test('a session ends a quarter of an hour after its last request, and four hours after the login in any case', async (t) => {
+  const clock = new ManualClock()
+  const server = await startUserPage(t, { clock })
+  const [idle, busy] = [server.browser(), server.browser()]
+  const minuteMs = 60_000
+  await idle.logIn(ALICE, PASSWORD)
+  await busy.logIn(ALICE, PASSWORD)
+  clock.advance(15 * minuteMs - 1)
+  assert.equal((await busy.get('/')).status, 200)
+  clock.advance(1)
+  assert.equal((await idle.get('/')).status, 303)
+  for (let minute = 15; minute < 240; minute += 5) {
+    assert.equal((await busy.get('/')).status, 200, `${minute}`)
+    clock.advance(5 * minuteMs)
+  }
+  assert.equal((await busy.get('/')).status, 303)
 })
 
 test('a session ends when its account is begun anew, and when it is deleted', async (t) => {

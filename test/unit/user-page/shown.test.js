@@ -94,6 +94,9 @@ test('whatever changes what opens the mailbox is in the audit log, with the brow
   await browser.post('/forgotten', { ...fields, address: ALICE, code })
   await directory.flush()
   const rows = await directory.pageAudit({ limit: 100, isOldestFirst: true })
+  const logins = rows.filter(({ action }) => action === 'login')
+  assert.ok(logins.length > 0)
+  for (const { detail } of logins) assert.equal(detail?.['service'], 'page')
   assert.deepEqual(
     rows
       .filter(({ action }) => !['account-create', 'login'].includes(action))
