@@ -79,7 +79,7 @@ export async function startAdmin(t, { users = [], settings = {} } = {}) {
       ...(body !== undefined && { payload: /** @type {any} */ (body) }),
       ...(remoteAddress !== undefined && { remoteAddress })
     })
-    const isJson = String(reply.headers['content-type'] ?? '').includes('json')
+    const isJson = method !== 'HEAD' && String(reply.headers['content-type'] ?? '').includes('json')
     return {
       status: reply.statusCode,
       body: isJson ? JSON.parse(reply.payload) : null,

@@ -68,7 +68,8 @@ test('what is changed stands in the audit log with account, token and outcome, a
   const requested = []
   const [last] = await directory.pageAudit({ limit: 1 })
   for (const [method, url, sent, status] of steps) {
-    await ask('GET', `/v1/accounts/${anna}`, { token: bearer })
+    for (const looks of ['GET', 'HEAD'])
+      assert.equal((await ask(looks, `/v1/accounts/${anna}`, { token: bearer })).status, 200)
     assert.equal((await ask(method, url, { token: bearer, body: sent })).status, status, url)
     await directory.flush()
     const asked = await directory.listMaintenanceRequests([anna, bert])
@@ -102,5 +103,18 @@ test('what is changed stands in the audit log with account, token and outcome, a
       write('requestMaintenance', 202),
       write('requestMaintenance', 202, null)
     ]
+  )
+})
+
+test('what a tenant’s token has done is in the tenant’s audit log, also where it concerned no account', async (t) => {
+  const { ask, token, addAccount, services } = await startAdmin(t)
+  await addAccount('anna@example.org')
+  const own = { token: await token(['all'], 'example.org') }
+  assert.equal((await ask('DELETE', '/v1/sessions/nobodys', own)).status, 404)
+  await services.directory.flush()
+  const { body } = await ask('GET', '/v1/audit?action=api-write', own)
+  assert.deepEqual(
+    body.events.map((/** @type {any} */ { tenant, detail }) => [tenant, detail.operation]),
+    [['example.org', 'endSession']]
   )
 })

@@ -14,6 +14,8 @@ import { startAdmin } from '../../helpers/admin.js'
 import { checkIntervalOf } from '../../helpers/check-interval.js'
 import { recordingLogger } from '../../helpers/log-lines.js'
 
+const SECRET = 'quagga-0815'
+
 test('live answers while the process runs; ready only while it serves', async (t) => {
   const { ask, state } = await startAdmin(t)
   const live = await ask('GET', '/health/live')
@@ -52,16 +54,24 @@ test('every error is a problem: no token, a wrong one, no such path, no such met
   const cases = [
     { answer: await ask('GET', '/v1/accounts'), status: 401 },
     { answer: await ask('GET', '/v1/accounts', { token: 'lltok_wrong' }), status: 401 },
+    { answer: await ask('POST', '/v1/maintenance', { body: {} }), status: 401 },
     { answer: await ask('GET', '/nothing/here'), status: 404 },
     { answer: await ask('GET', '/v1/nothing', { token: all }), status: 404 },
     { answer: await ask('PUT', '/v1/accounts', { token: all }), status: 405 },
     {
       answer: await ask('POST', '/v1/accounts', {
         token: all,
-        body: '{',
+        body: `{"password":"${SECRET}`,
         headers: { 'content-type': 'application/json' }
       }),
       status: 400
+    },
+    {
+      answer: await ask('POST', '/v1/accounts', {
+        token: all,
+        body: { address: 'a@b.c', password: SECRET.repeat(7000) }
+      }),
+      status: 413
     },
     {
       answer: await ask('POST', '/v1/accounts', {
@@ -92,13 +102,14 @@ test('every error is a problem: no token, a wrong one, no such path, no such met
     assert.equal(answer.status, status, answer.text)
     assert.match(String(answer.headers['content-type']), /^application\/problem\+json/)
     assert.equal(answer.body.status, status)
+    assert.ok(!answer.text.includes(SECRET), 'nothing of a request is repeated')
     assert.equal(typeof answer.body.title, 'string')
     assert.equal(typeof answer.body.type, 'string')
     assert.equal(answer.headers['x-content-type-options'], 'nosniff')
     assert.equal(answer.headers['cache-control'], 'no-store')
   }
   assert.match(String(cases[0]?.answer.headers['www-authenticate']), /^Bearer/)
-  assert.match(String(cases[4]?.answer.headers['allow']), /GET/)
+  assert.match(String(cases[5]?.answer.headers['allow']), /GET/)
 
   const { port } = await admin.listen({ host: '127.0.0.1', port: 0 })
   const socket = createConnection({ host: '127.0.0.1', port })
