@@ -92,19 +92,41 @@ export function requestOf({ method, path, operation }, known) {
 }
 
 /**
- * @param {{ method: string, path: string }} operation
- * @param {string[]} known
- * @returns {{ method: string, url: string, body: unknown }[]} without any filter, for every known value in each place of
- *   the path
+ * @param {any} schema
+ * @returns {boolean}
  */
-export function plainRequestsOf({ method, path }, known) {
+const isText = ({ type, enum: choices }) => type === 'string' && choices === undefined
+
+/**
+ * @param {{ method: string, path: string, operation: any }} operation
+ * @param {string[]} known
+ * @returns {{ method: string, url: string, body: unknown }[]} with every known value in each place of the path; plain, and with
+ *   each of them for one filter or one field of the body
+ */
+export function plainRequestsOf({ method, path, operation }, known) {
   const [head = '', ...rest] = path.split(/\{\w+\}/)
   const urls = rest.reduce(
     (begun, next) =>
       begun.flatMap((url) => known.map((value) => `${url}${encodeURIComponent(value)}${next}`)),
     [head]
   )
-  return urls.map((url) => ({ method, url, body: method === 'POST' ? {} : undefined }))
+  const { parameters = [], requestBody } = operation
+  // Not with DELETE: there it is the confirmation that an account may go.
+  const filters = parameters.filter(
+    (/** @type {any} */ { in: where, schema }) =>
+      method === 'GET' && where === 'query' && isText(schema)
+  )
+  const { properties = {} } = requestBody?.content?.['application/json']?.schema ?? {}
+  const fields = Object.keys(properties).filter((name) => isText(properties[name]))
+  return urls.flatMap((url) => [
+    { method, url, body: method === 'POST' ? {} : undefined },
+    ...filters.flatMap((/** @type {any} */ { name }) =>
+      known.map((value) => {
+        return { method, url: `${url}?${name}=${encodeURIComponent(value)}`, body: undefined }
+      })
+    ),
+    ...fields.flatMap((name) => known.map((value) => ({ method, url, body: { [name]: value } })))
+  ])
 }
 
 /**
