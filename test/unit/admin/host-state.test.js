@@ -1,7 +1,7 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { rename } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { unreadableBackups } from '../../../src/backup/backup-list.js'
 import { HostState } from '../../../src/admin/host-state.js'
 import { HostSurvey } from '../../../src/admin/survey.js'
@@ -137,4 +137,63 @@ test('where the disk cannot be looked at any more, nothing is said to be well by
   }
   await survey.look()
   assert.deepEqual(await statuses(), ['ok', 'ok', 'ok'])
+})
+
+test('a worker that hangs or refuses is told by the deep check, and what cannot be asked hides nothing else', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const snapshot = { sums: { workers: 2, pressure: { refusing: 1, refused: 3 } }, maxima: {} }
+  const broken = { isSo: false }
+  const orBroken = async (/** @type {any} */ answer) => {
+    if (broken.isSo) throw new Error('of the cluster')
+    return answer
+  }
+  const state = new HostState({
+    workers: () => orBroken([snapshot]),
+    silentWorkers: async () => 1,
+    survey: /** @type {any} */ ({ readCurrent: () => setImmediate(null) }),
+    backups: { list: () => orBroken(NO_BACKUPS) },
+    certificates: () => [],
+    services
+  })
+  const look = async () =>
+    new Map((await state.deepHealth()).checks.map(({ name, ...check }) => [name, check]))
+  const told = await look()
+  assert.match(told.get('event-loop')?.text ?? '', /^1 of 3 processes answer nothing/)
+  assert.match(told.get('pressure')?.text ?? '', /^1 of 2 processes take no new sessions/)
+  for (const name of ['event-loop', 'pressure']) assert.equal(told.get(name)?.status, 'fail')
+  assert.equal(told.get('backup')?.status, 'warn')
+  broken.isSo = true
+  const hidden = await look()
+  for (const name of ['event-loop', 'pressure'])
+    assert.match(hidden.get(name)?.text ?? '', /could not be looked at/)
+  for (const name of ['certificate', 'maintenance']) assert.equal(hidden.get(name)?.status, 'ok')
+})
+
+test('no more points are kept than the charts show, and none once the server is closed', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const counts = /** @type {any} */ (snapshotCounters())
+  const sums = {
+    ...{ ...counts, sessions: { loggedIn: 1 }, mailboxes: { open: 1 }, process: { rss: 5 } }
+  }
+  const asked = { count: 0 }
+  const state = new HostState({
+    workers: async () => {
+      asked.count++
+      return [{ sums, maxima: {} }]
+    },
+    silentWorkers: async () => 0,
+    survey: /** @type {any} */ (null),
+    backups: { list: async () => NO_BACKUPS },
+    certificates: () => [],
+    services,
+    pointMs: 1
+  })
+  state.start()
+  while (asked.count < 730) await sleep(5)
+  state.close()
+  // The hour, and the point of now.
+  assert.equal((await state.points()).length, 721)
+  const { count } = asked
+  await sleep(20)
+  assert.equal(asked.count, count)
 })

@@ -1,7 +1,7 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
-import { mkdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { deleteAccount } from '../../../src/accounts/remove-account.js'
 import { HostSurvey } from '../../../src/admin/survey.js'
@@ -32,6 +32,42 @@ test('a survey counts spools, what was set aside, and mailbox files that are gon
   assert.equal(first.oldestSpoolMs, 5000)
   assert.equal(first.oldestOpenSpoolMs, null, 'it may just have been opened')
   assert.equal((await survey.look()).oldestOpenSpoolMs, 5000)
+  open.clear()
+  assert.equal((await survey.look()).oldestOpenSpoolMs, null)
+  open.add(anna.id)
+  assert.equal((await survey.look()).oldestOpenSpoolMs, null, 'it was closed meanwhile')
+  await survey.close()
+})
+
+test('a survey looks at every mailbox and all mail that waits, and names ten of those that are broken', async (t) => {
+  const { services, data } = await openTestAccounts(t)
+  const { directory, clock, logger } = services
+  const accounts = []
+  // More than are looked at between two pauses.
+  for (let nth = 0; nth < 51; nth++) {
+    accounts.push((await makeAccount(services, `user${nth}@example.org`)).account)
+  }
+  const [first, ...others] = accounts
+  assert.ok(first)
+  await mkdir(join(first.folder, 'spool'), { recursive: true })
+  // More than are looked at together.
+  for (let nth = 1; nth <= 40; nth++) {
+    await writeFile(join(first.folder, 'spool', `${nth}.sealed`), 'x'.repeat(nth))
+  }
+  await writeFile(join(first.folder, 'spool', 'half.tmp'), 'x')
+  // As one that is taken in between the two looks at it.
+  await symlink('nowhere', join(first.folder, 'spool', 'taken.sealed'))
+  for (const { folder } of others.slice(0, 11)) await writeFile(join(folder, 'mail.db'), '')
+  for (const { folder } of others.slice(11, 22)) {
+    await rm(join(folder, 'spool'), { recursive: true, force: true })
+    await writeFile(join(folder, 'spool'), '')
+  }
+  const whichAreOpen = async () => []
+  const survey = new HostSurvey({ data, directory, whichAreOpen, clock, logger })
+  const look = await survey.look()
+  assert.deepEqual([look.mailboxes, look.misshapen, look.unreadable], [51, 11, 11])
+  assert.deepEqual([look.misshapenIds.length, look.unreadableIds.length], [10, 10])
+  assert.deepEqual([look.spoolFiles, look.spoolBytes], [40, 820])
   await survey.close()
 })
 
