@@ -118,3 +118,37 @@ test('what a tenant’s token has done is in the tenant’s audit log, also wher
     [['example.org', 'endSession']]
   )
 })
+
+test('whose account was deleted stands in the audit log', async (t) => {
+  const { ask, token, addAccount, services } = await startAdmin(t)
+  const { id } = await addAccount('anna@example.org')
+  const all = { token: await token(['all']) }
+  await ask('DELETE', `/v1/accounts/${id}?confirm=anna@example.org`, all)
+  await services.directory.flush()
+  const [row] = await services.directory.pageAudit({ limit: 1 })
+  assert.deepEqual([row?.action, row?.accountId], ['api-write', id])
+})
+
+test('an alias of any length that an address may have is taken away again', async (t) => {
+  const { ask, token, addAccount } = await startAdmin(t)
+  const { id } = await addAccount('anna@example.org')
+  const all = { token: await token(['all']) }
+  const address = `${'a'.repeat(64)}@${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}.example.org`
+  const url = `/v1/accounts/${id}/aliases`
+  assert.equal((await ask('POST', url, { ...all, body: { address } })).status, 201)
+  const taken = await ask('DELETE', `${url}/${encodeURIComponent(address)}`, all)
+  assert.equal(taken.status, 204)
+})
+
+test('a session that has gone by itself was not ended here', async (t) => {
+  const { ask, token, port, imap } = await startAdmin(t, { users: ['anna'] })
+  const all = { token: await token(['all']) }
+  const client = await WireClient.connect(port)
+  t.after(() => client.destroy())
+  await client.login('anna', `"${PASSWORD}"`)
+  const { body } = await ask('GET', '/v1/sessions', all)
+  t.mock.method(imap, 'endSession', () => false, { times: 1 })
+  const url = `/v1/sessions/${body.sessions[0].id}`
+  assert.equal((await ask('DELETE', url, all)).status, 404)
+  assert.equal((await ask('DELETE', url, all)).status, 204)
+})

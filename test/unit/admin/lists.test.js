@@ -40,6 +40,7 @@ test('accounts are found by a part of the address, in either order, and page by 
     ['', 3, ['anna', 'bert', 'hanna']],
     ['?order=desc', 3, ['hanna', 'bert', 'anna']],
     ['?sort=createdAtMs', 3, ['anna', 'bert', 'hanna']],
+    ['?sort=tenant', 3, ['bert', 'hanna', 'anna']],
     ['?search=ANNA', 2, ['anna', 'hanna']],
     ['?search=example.com&order=desc', 2, ['hanna', 'bert']],
     ['?search=nobody', 0, []],

@@ -67,8 +67,15 @@ test('a request that does not fit is told which part of it, and a number is one 
     const { status, body: problem } = await ask(method, url, { ...all, body: sent })
     assert.deepEqual([url, status, problem.errors?.[0]?.path], [url, 400, path])
     assert.match(problem.detail, new RegExp(`request’s ${part} is not valid`))
+    assert.equal(problem.errors.length, 1)
   }
   assert.equal((await ask('GET', '/v1/accounts?limit=5&offset=0', all)).status, 200)
+  // Figures where text is wanted stay text.
+  assert.equal((await ask('GET', '/v1/accounts?search=2026', all)).status, 200)
+  assert.equal((await ask('GET', '/v1/accounts/0123456789012345', all)).status, 404)
+  // Of the first thing that does not fit: whoever sends ten thousand gets no answer of that length.
+  const bare = await ask('POST', '/v1/accounts', { ...all, body: {} })
+  assert.deepEqual([bare.status, bare.body.errors.length], [400, 1])
 })
 
 test('keys that contradict each other are told by the deep check', async (t) => {

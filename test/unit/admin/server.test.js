@@ -231,7 +231,15 @@ test('the dashboard is found without the slash at its end', async (t) => {
     const { status, headers } = await ask('GET', path)
     assert.deepEqual([path, status, headers['location']], [path, 302, '/dashboard/'])
   }
-  assert.equal((await ask('GET', '/dashboard/')).status, 200)
+  const { status, headers } = await ask('GET', '/dashboard/')
+  assert.equal(status, 200)
+  // A page with a token in it: no script of another place, and no word of it to another place.
+  assert.equal(
+    headers['content-security-policy'],
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+  )
+  assert.equal(headers['referrer-policy'], 'no-referrer')
+  assert.equal(headers['cross-origin-opener-policy'], 'same-origin')
 })
 
 test('the page to read the interface on loads from this server alone, also where that has no TLS', async (t) => {

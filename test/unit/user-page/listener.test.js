@@ -99,3 +99,13 @@ test('an answer under way may come to its end when the server is closed, and is 
   await cut.listener.close({ graceMs: 1 })
   await read
 })
+
+test('a port that somebody else has is told to whoever starts the server', async (t) => {
+  const { certificate: cert, key } = await certificateIn(scratchFolder(t, 'listener'))
+  const [one, other] = [new HttpsListener({ cert, key }), new HttpsListener({ cert, key })]
+  for (const listener of [one, other]) listener.makeServer(() => {})
+  const where = await one.listen({ host: '127.0.0.1', port: 0 })
+  await assert.rejects(other.listen(where), { code: 'EADDRINUSE' })
+  await other.close({ graceMs: 0 })
+  await one.close({ graceMs: 0 })
+})

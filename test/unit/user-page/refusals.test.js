@@ -141,6 +141,7 @@ test('every answer tells the browser to run and load nothing from elsewhere, and
     assert.equal(headers['x-frame-options'], 'DENY')
     assert.equal(headers['referrer-policy'], 'same-origin')
     assert.equal(headers['cross-origin-opener-policy'], 'same-origin')
+    assert.equal(headers['cross-origin-resource-policy'], 'same-origin')
   }
   for (const { headers } of answers.slice(0, 6)) assert.equal(headers['cache-control'], 'no-store')
   assert.equal(answers[6]?.headers['cache-control'], 'no-cache')
