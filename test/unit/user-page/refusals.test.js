@@ -252,9 +252,14 @@ test('a fault of the server is told by a reference alone, under which the log ha
   const fault = async () => {
     throw new Error('for the log alone')
   }
-  t.mock.method(server.services.directory, 'listAliases', fault)
-  t.mock.method(server.services.directory, 'listCredentials', fault)
-  const answers = [await browser.get('/'), await browser.get('/app-passwords')]
+  for (const name of /** @type {const} */ (['listAliases', 'listCredentials', 'insertCredential']))
+    t.mock.method(server.services.directory, name, fault, { times: 1 })
+  const fields = { label: 'x', scope: 'read-only', password: PASSWORD }
+  const answers = [
+    await browser.get('/'),
+    await browser.get('/app-passwords'),
+    await browser.post('/app-passwords', fields)
+  ]
   const told = answers.map(({ status, text, headers }) => {
     assert.doesNotMatch(text, /for the log alone|node:|\.js/)
     assert.match(String(headers['content-security-policy']), /default-src 'none'/)
@@ -262,7 +267,10 @@ test('a fault of the server is told by a reference alone, under which the log ha
   })
   const faults = server.logged.filter((/** @type {any} */ { level }) => level === 'error')
   const references = faults.map((/** @type {any} */ { reference }) => reference)
-  assert.equal(references.length, 2)
+  assert.deepEqual(
+    faults.map((/** @type {any} */ { err }) => err.message),
+    Array(3).fill('for the log alone')
+  )
   assert.deepEqual(
     told,
     references.map((/** @type {string} */ reference) => [500, reference])
@@ -270,10 +278,17 @@ test('a fault of the server is told by a reference alone, under which the log ha
   assert.equal((await browser.get('/download')).status, 200, 'the session goes on')
 })
 
-test('what passes by itself is no fault of the server', () => {
+test('what passes by itself, and what people can do something about, is no fault of the server; all else is', () => {
+  const told = new Set([
+    ...['AUTHENTICATION_FAILED', 'ACCOUNT_DISABLED', 'PEPPER_MISSING', 'PASSWORD_REFUSED'],
+    ...['LIMIT', 'LABEL_REFUSED', 'CREDENTIAL_NOT_FOUND', 'DISK_FULL', 'SCRATCH_FULL']
+  ])
   for (const [code, { temporary }] of Object.entries(ERROR_TABLE)) {
-    const problem = problemOf(new MailError(/** @type {keyof typeof ERROR_TABLE} */ (code)))
+    const known = /** @type {keyof typeof ERROR_TABLE} */ (code)
+    const problem = problemOf(new MailError(known, { detail: 'for the log alone' }))
     if (temporary) assert.match(String(problem?.status), /^(429|503)$/, code)
+    assert.equal(problem !== null, temporary || told.has(code), code)
+    assert.doesNotMatch(problem?.text ?? '', /for the log alone/)
   }
 })
 
