@@ -10,6 +10,7 @@ import { prepareRestoredDirectory } from './directory-snapshot.js'
 import { keylessAccounts } from './keyless-accounts.js'
 import { openPlainDatabase } from '../database/open.js'
 import { MailError } from '../errors.js'
+import { counted } from '../support/format.js'
 
 /**
  * @typedef {object} RestoredAccount
@@ -139,7 +140,9 @@ export function requireEveryCredential(path) {
   try {
     const { length } = keylessAccounts(db)
     if (length === 0) return
-    throw new MailError('DIRECTORY_DAMAGED', { detail: `${length} accounts have no credential` })
+    throw new MailError('DIRECTORY_DAMAGED', {
+      detail: `${counted(length, 'account has', 'accounts have')} no credential`
+    })
   } finally {
     db.close()
   }

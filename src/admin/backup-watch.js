@@ -3,6 +3,7 @@
  * answer, and a scrape or a health check that hangs with it would hide all that it has to tell of the rest.
  */
 import { unreadableBackups } from '../backup/backup-list.js'
+import { counted } from '../support/format.js'
 
 /** @import { BackupList, BackupPort } from '../backup/backup-list.js' */
 
@@ -89,6 +90,6 @@ export class BackupWatch {
    */
   #silence(sinceMs) {
     const seconds = Math.round((this.#clock.nowMs() - sinceMs) / 1000)
-    return unreadableBackups(`no answer for ${seconds} seconds`)
+    return unreadableBackups(`no answer for ${counted(seconds, 'second')}`)
   }
 }

@@ -3,7 +3,7 @@
  */
 import { roomOf } from '../support/disk-room.js'
 import { troublesOf } from '../backup/last-results.js'
-import { formatBytes } from '../support/format.js'
+import { counted, formatBytes } from '../support/format.js'
 
 /** @import { Survey } from './survey.js' */
 /** @import { BackupList } from '../backup/backup-list.js' */
@@ -44,7 +44,7 @@ const LOOP_FAIL_MS = 1000
  * @returns {string}
  */
 function ageText(ms) {
-  if (ms < 2 * 60_000) return `${Math.max(0, Math.round(ms / 1000))} seconds`
+  if (ms < 2 * 60_000) return counted(Math.max(0, Math.round(ms / 1000)), 'second')
   if (ms < 2 * HOUR_MS) return `${Math.round(ms / 60_000)} minutes`
   return ms < 2 * DAY_MS ? `${Math.round(ms / HOUR_MS)} hours` : `${Math.round(ms / DAY_MS)} days`
 }
@@ -91,7 +91,8 @@ export function checkSpool({ spoolFiles, spoolBytes, oldestSpoolMs, oldestOpenSp
     return { name, status: 'fail', text }
   }
   const oldMs = nowMs - oldestSpoolMs
-  const text = `${spoolFiles} messages (${formatBytes(spoolBytes)}) wait for their owners, the oldest for ${ageText(oldMs)}`
+  const wait = counted(spoolFiles, 'message waits for its owner', 'messages wait for their owners')
+  const text = `${wait} (${formatBytes(spoolBytes)}), the oldest for ${ageText(oldMs)}`
   return { name, status: verdict({ warns: oldMs > LOCKED_SPOOL_WARN_MS }), text }
 }
 
@@ -102,7 +103,7 @@ export function checkSpool({ spoolFiles, spoolBytes, oldestSpoolMs, oldestOpenSp
 export function checkSetAside({ setAside }) {
   const name = 'set-aside'
   if (setAside === 0) return { name, status: 'ok', text: 'All sealed mail could be opened' }
-  const text = `${setAside} sealed messages could not be opened or taken in, and lie in spool/aside: see docs/spool.md`
+  const text = `${counted(setAside, 'sealed message')} could not be opened or taken in: see spool/aside, and docs/spool.md`
   return { name, status: 'warn', text }
 }
 
@@ -137,7 +138,7 @@ export function checkBackup(
     failed === null
       ? '; this host has no record of how it went'
       : failed > 0
-        ? `; ${failed} accounts are not in it`
+        ? `; ${counted(failed, 'account is', 'accounts are')} not in it`
         : ''
   const troubles = troublesOf(results)
   const fails = overdueMs > BACKUP_FAIL_MS || troubles.some(({ isDamage }) => isDamage)
@@ -191,7 +192,9 @@ export function checkMaintenance({ failing, failingTotal }) {
   const name = 'maintenance'
   if (failingTotal === 0) return { name, status: 'ok', text: 'No job of maintenance fails' }
   const most = Math.max(...failing.map(({ failures }) => failures))
-  const text = `${failingTotal} jobs of maintenance failed last time, one of them ${most} times in a row`
+  const inRow =
+    most === 1 ? '' : `, ${failingTotal === 1 ? '' : 'one of them '}${most} times in a row`
+  const text = `${counted(failingTotal, 'job')} of maintenance failed last time${inRow}`
   return { name, status: verdict({ fails: most > 2, warns: true }), text }
 }
 
@@ -213,7 +216,7 @@ export const DIRECTORY_DAMAGED = Object.freeze({
 export const keysContradict = ({ length, 0: first }) => ({
   name: 'integrity',
   status: 'fail',
-  text: `The keys of ${length} accounts contradict each other in the directory, first ${first}: they get no mail, see docs/operations.md`
+  text: `${counted(length, 'account has', 'accounts have')} keys that contradict each other in the directory, first ${first}: no mail is taken for it, see docs/operations.md`
 })
 
 /**
@@ -231,21 +234,24 @@ export function checkIntegrity({
 }) {
   const name = 'integrity'
   if (misshapen > 0) {
-    const text = `${misshapen} mailbox files are missing or cut off, first ${misshapenIds[0]}: restore them`
+    const files = counted(misshapen, 'mailbox file is', 'mailbox files are')
+    const text = `${files} missing or cut off, first ${misshapenIds[0]}: restore from a backup`
     return { name, status: 'fail', text }
   }
   if (damaged > 0) {
-    const text = `${damaged} mailboxes were found damaged, first ${damagedIds[0]}: repair or restore them`
+    const found = counted(damaged, 'mailbox was', 'mailboxes were')
+    const text = `${found} found damaged, first ${damagedIds[0]}: to be repaired or restored`
     return { name, status: 'fail', text }
   }
   if (unreadable > 0) {
-    const text = `The folders of ${unreadable} mailboxes cannot be looked at, first ${unreadableIds[0]}: the log says why`
+    const have = counted(unreadable, 'mailbox has', 'mailboxes have')
+    const text = `${have} a folder that cannot be looked at, first ${unreadableIds[0]}: the log says why`
     return { name, status: 'fail', text }
   }
   return {
     name,
     status: 'ok',
-    text: `The directory and the files of ${mailboxes} mailboxes are whole`
+    text: `The directory and the files of ${counted(mailboxes, 'mailbox', 'mailboxes')} are whole`
   }
 }
 
@@ -269,7 +275,7 @@ export function checkEventLoop({ sums, maxima }, silent = 0) {
     return {
       name: 'event-loop',
       status: 'fail',
-      text: `${silent} of ${Number(sums['workers']) + silent} processes answer nothing: they hang, or were stopped`
+      text: `No answer from ${silent} of ${Number(sums['workers']) + silent} processes: hung, or stopped`
     }
   }
   const p99Ms = maxima['eventLoopP99Ms'] ?? 0
@@ -286,13 +292,13 @@ export function checkEventLoop({ sums, maxima }, silent = 0) {
  */
 export function checkPressure({ sums }) {
   const { refusing, refused } = /** @type {any} */ (sums['pressure'])
-  const count = refused > 0 ? `; ${refused} were refused since the start` : ''
+  const count = refused > 0 ? `; refused since the start: ${refused}` : ''
   return {
     name: 'pressure',
     status: verdict({ fails: refusing > 0 }),
     text:
       refusing > 0
-        ? `${refusing} of ${sums['workers']} processes take no new sessions: memory or processor time does not suffice${count}`
+        ? `No new sessions in ${refusing} of ${counted(Number(sums['workers']), 'process', 'processes')}: memory or processor time does not suffice${count}`
         : `New sessions are taken${count}`
   }
 }

@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MailError } from '../errors.js'
 import { writeFileDurably } from '../support/write-file.js'
+import { counted } from '../support/format.js'
 
 /**
  * @typedef {'prune' | 'rehearsal'} FollowingJob
@@ -118,7 +119,7 @@ export function troublesOf({ failures, damaged }) {
   }))
   const [first] = damaged
   if (first !== undefined) {
-    const text = `${damaged.length} accounts could not be restored in a rehearsal, first ${first.id}`
+    const text = `${counted(damaged.length, 'account')} could not be restored in a rehearsal, first ${first.id}`
     troubles.unshift({ isDamage: true, text })
   }
   return troubles

@@ -5,6 +5,7 @@
 import { MailError } from '../errors.js'
 import { PREFIXES, packOfObject } from './repository.js'
 import { unitsOf } from './snapshot-format.js'
+import { counted } from '../support/format.js'
 
 /** Packs and keys, as they are listed. */
 export class StoredObjects {
@@ -61,7 +62,7 @@ export class StoredObjects {
     for (const { keys } of entries) if (this.hasKeys(keys) && !now.hasKeys(keys)) lost++
     if (lost === 0) return
     throw new MailError('BACKUP_DAMAGED', {
-      detail: `${lost} objects were removed while the backup ran: does another host use ${target.label}?`
+      detail: `${counted(lost, 'object was', 'objects were')} removed while the backup ran: does another host use ${target.label}?`
     })
   }
 

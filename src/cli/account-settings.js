@@ -1,7 +1,7 @@
 /**
  * `letterlock account set` and `account alias`: what an operator changes about an account without its password.
  */
-import { formatBytes } from '../support/format.js'
+import { counted, formatBytes } from '../support/format.js'
 import { CliError } from './cli-error.js'
 import { wholeNumber } from './whole-number.js'
 import { parseBytes, requireAccount, withAccounts } from './with-accounts.js'
@@ -64,10 +64,9 @@ export function registerSettings(account, context) {
         directory.audit({ action: 'account-set', accountId: row.id, detail: change })
         const now = await requireAccount(services, row.address)
         const limit = now.quotaBytes === 0 ? 'no limit' : formatBytes(now.quotaBytes)
-        const messages = now.quotaMessages === 0 ? 'any number of' : now.quotaMessages
-        print(
-          `${now.address}: ${limit}, ${messages} messages, ${now.isEnabled ? 'enabled' : 'disabled'}`
-        )
+        const messages =
+          now.quotaMessages === 0 ? 'any number of messages' : counted(now.quotaMessages, 'message')
+        print(`${now.address}: ${limit}, ${messages}, ${now.isEnabled ? 'enabled' : 'disabled'}`)
       })
     )
 

@@ -9,6 +9,7 @@ import { MailError } from '../errors.js'
 import { CliError } from './cli-error.js'
 import { formatTime, withSecret } from './with-accounts.js'
 import { NOTHING_DONE, SOME_FAILED, wordsOf } from './with-backups.js'
+import { counted } from '../support/format.js'
 
 /**
  * @typedef {import('./backup-restore.js').AccountRestore} AccountRestore
@@ -52,7 +53,7 @@ export async function takeMessages(restore, account) {
     } catch (cause) {
       if (done === 0 || !(cause instanceof MailError)) throw cause
       throw new CliError(
-        `The restore ended early, ${done} messages are in ${into}: ${wordsOf(cause)}`,
+        `The restore ended early, ${counted(done, 'message is', 'messages are')} in ${into}: ${wordsOf(cause)}`,
         { exitCode: SOME_FAILED, cause }
       )
     } finally {
@@ -68,5 +69,5 @@ export async function takeMessages(restore, account) {
   const { restored, folders } = taken
   const none = options.messageId === undefined ? 'The folder is empty' : 'No such message'
   if (restored === 0) throw new CliError(`${none} in ${generation.name}`)
-  print(`${restored} messages restored into ${folders.join(', ')}`)
+  print(`${counted(restored, 'message')} restored into ${folders.join(', ')}`)
 }

@@ -19,6 +19,7 @@ import { CliError } from './cli-error.js'
 import { PasswordInput } from './password-input.js'
 import { formatTime, parseTime, withAccounts, withSecret } from './with-accounts.js'
 import { NOTHING_DONE, withBackups } from './with-backups.js'
+import { counted } from '../support/format.js'
 
 /**
  * @typedef {import('commander').Command} Command
@@ -163,7 +164,9 @@ async function runHost(parts, { stdin, stderr, stdout }, options, generation) {
     })
     bar.stop()
     for (const { address, code } of missing) tell(`not restored: ${address} (${code})`)
-    print(`${accounts} accounts restored from ${generation.name}, ${missing.length} missing`)
+    print(
+      `${counted(accounts, 'account')} restored from ${generation.name}, ${missing.length} missing`
+    )
     print('Start the server: every password, app password and recovery code is as it was then.')
     print(
       `Backups are not made here yet: those in ${repository.target.label} belong to the first host. Once that is gone for good: letterlock backup take-over`
@@ -251,7 +254,7 @@ async function bringBack(restore, address, holder) {
     const last = await findDeleted({ repository, names, search })
     if (last === null)
       throw new CliError(
-        `${address} is in none of ${names.length} backups, ${names.at(-1)} to ${names[0]}`
+        `${address} is in none of ${counted(names.length, 'backup')}, ${names.at(-1)} to ${names[0]}`
       )
     const back = await restoreDeleted({
       ...last,

@@ -8,7 +8,7 @@ import { withBackupLock } from '../backup/scratch.js'
 import { verifyBackups } from '../backup/verify.js'
 import { errorCodeOf } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'
-import { formatBytes } from '../support/format.js'
+import { counted, formatBytes } from '../support/format.js'
 import { CliError } from './cli-error.js'
 import { formatTime, withAccounts, withSecret } from './with-accounts.js'
 import { NOTHING_DONE, SOME_FAILED, withBackups } from './with-backups.js'
@@ -73,9 +73,11 @@ async function verifyStored({ repository, clock, print, tell }, { generation, al
   for (const { generation: name, accountId, code, detail } of report.problems)
     tell(`${name}${accountId && ` account ${accountId}`}: ${code} ${detail}`)
   print(
-    `${report.generations} backups, ${report.snapshots} mailboxes, ${formatBytes(report.bytes)} read`
+    `${counted(report.generations, 'backup')}, ${counted(report.snapshots, 'mailbox', 'mailboxes')}, ${formatBytes(report.bytes)} read`
   )
-  print(report.problems.length === 0 ? 'ok' : `damaged: ${report.problems.length} problems`)
+  print(
+    report.problems.length === 0 ? 'ok' : `damaged: ${counted(report.problems.length, 'problem')}`
+  )
   return report.problems.length === 0 ? 0 : SOME_FAILED
 }
 
@@ -122,8 +124,10 @@ async function verifyMailbox({ target, repository }, context, options, address) 
     }
     const { problems, messages, bytes } = report
     for (const problem of problems) tell(problem)
-    print(`as of ${formatTime(entry.copiedAtMs)}: ${messages} messages, ${formatBytes(bytes)} read`)
-    print(problems.length === 0 ? 'ok' : `damaged: ${problems.length} problems`)
+    print(
+      `as of ${formatTime(entry.copiedAtMs)}: ${counted(messages, 'message')}, ${formatBytes(bytes)} read`
+    )
+    print(problems.length === 0 ? 'ok' : `damaged: ${counted(problems.length, 'problem')}`)
     return problems.length === 0 ? 0 : SOME_FAILED
   })
 }

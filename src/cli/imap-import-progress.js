@@ -4,6 +4,7 @@
  */
 import { plainText } from './plain-text.js'
 import { ProgressView, duration, reasonOf } from './progress-view.js'
+import { counted } from '../support/format.js'
 
 /** @typedef {import('../import/imap/copy-account.js').AccountReport} AccountReport */
 /** @typedef {import('../import/imap/copy-account.js').CopyObserver} CopyObserver */
@@ -29,8 +30,8 @@ export const REPORT_BEGINNING = 'copied '
 export const unknownExclude = (folder) =>
   `--exclude ${plainText(folder)}: the source has no such folder`
 
-/** Stands behind the number of messages that were deleted at the source and not here. */
-export const LEFT_HERE = ' messages are gone at the source and were left here (see --expunge)'
+/** Ends what is said of messages that were deleted at the source and not here. */
+export const LEFT_HERE = ' gone at the source, and left here (see --expunge)'
 
 /** Names are cut to so many columns, so that bars stand below each other. */
 const NAME_COLUMNS = 28
@@ -178,9 +179,9 @@ function reportLines(report, elapsedMs) {
   const lines = [
     `${REPORT_BEGINNING}${copied}, there already ${skipped}, flags changed ${flagged}, deleted ${expunged}, failed ${failed}, ` +
       `in ${duration(elapsedMs)} (${rate}/s)`,
-    `${folders} folders, of which ${foldersWithUids} have the UIDs of the source: mail programs keep what they have of these`
+    `${counted(folders, 'folder')}, ${foldersWithUids} with the UIDs of the source: mail programs keep what they have of these`
   ]
-  if (kept > 0) lines.push(`${kept}${LEFT_HERE}`)
+  if (kept > 0) lines.push(`${counted(kept, 'message is', 'messages are')}${LEFT_HERE}`)
   return lines
 }
 

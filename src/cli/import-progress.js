@@ -4,6 +4,7 @@
  */
 import { plainText } from './plain-text.js'
 import { ProgressView, duration, reasonOf } from './progress-view.js'
+import { counted } from '../support/format.js'
 
 /** @typedef {import('../import/import-item.js').ImportSource} ImportSource */
 /** @typedef {import('../import/importer.js').ImportFailure} ImportFailure */
@@ -50,7 +51,7 @@ export class ImportProgress {
       const share = source.total === 0 ? 1 : Math.min(source.position / source.total, 1)
       const spentMs = this.#view.since(this.#sourceStartedMs)
       const left = share === 0 ? '?' : duration((spentMs / share) * (1 - share))
-      return `${name}: ${Math.floor(share * 100)} %, ${messages} messages, ${rate}/s, ${left} left`
+      return `${name}: ${Math.floor(share * 100)} %, ${counted(messages, 'message')}, ${rate}/s, ${left} left`
     })
   }
 
@@ -71,7 +72,14 @@ export class ImportProgress {
       `imported ${imported}, skipped ${skipped} that were there, failed ${failed}, ` +
         `in ${duration(elapsedMs)} (${rate}/s)`
     ]
-    if (ignored > 0) lines.push(`${ignored} files that are no messages were left alone`)
+    if (ignored > 0) {
+      const files = counted(
+        ignored,
+        'file that is no message was',
+        'files that are no messages were'
+      )
+      lines.push(`${files} left alone`)
+    }
     this.#view.end(lines)
   }
 

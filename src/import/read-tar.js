@@ -13,6 +13,7 @@ import { isEmlxName } from './read-emlx.js'
 import { isMaildirPlace } from './read-maildir.js'
 import { isMhHead } from './read-mh.js'
 import { isMboxHead, isMboxName, MBOX_HEAD_BYTES } from './read-mbox.js'
+import { counted } from '../support/format.js'
 
 /** @typedef {import('./import-item.js').ImportItem} ImportItem */
 /** @typedef {import('./import-item.js').ImportSource} ImportSource */
@@ -72,7 +73,9 @@ export async function openTar(path) {
           await drain(rest)
         }
         if (otherMail > 0) {
-          const left = new Error(`${otherMail} files with mail that are no .eml: unpack it first`)
+          const left = new Error(
+            `${counted(otherMail, 'file')} with mail, and not .eml: unpack it first`
+          )
           // An archive without any message has failed as a whole.
           if (!hasMessages) throw left
           yield unreadableItem(source.name, left)

@@ -13,6 +13,7 @@ import { listMailboxRows } from './mailbox-rows.js'
 import { messageRowId, uidOfRow } from './row-ids.js'
 import { viewBlockProblems } from './pack-views.js'
 import { findings, MAX_PROBLEMS, sqliteProblems } from '../database/sqlite-check.js'
+import { counted } from '../support/format.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -120,7 +121,7 @@ function contradictions(db) {
       .map((id) => `${what} ${id}`)
   )
   const dangling = prepared(db, 'PRAGMA foreign_key_check').all()
-  if (dangling.length > 0) problems.push(`${dangling.length} references to nothing`)
+  if (dangling.length > 0) problems.push(`${counted(dangling.length, 'reference')} to nothing`)
   // By itself: mail is whole where only its index is damaged.
   const ofIndex = findings('search index', () => segmentProblems(db))
   return [...wrongCounters(db), ...problems, ...viewBlockProblems(db), ...ofIndex]

@@ -20,3 +20,13 @@ export function formatBytes(bytes) {
   }
   return `${unit === 0 ? size : size.toFixed(1)} ${UNITS[unit]}`
 }
+
+/**
+ * @param {number} number
+ * @param {string} one - what there is one of
+ * @param {string} [many] - any other number of it
+ * @returns {string} for instance `1 message`, `2 messages`
+ */
+export function counted(number, one, many = `${one}s`) {
+  return `${number} ${number === 1 ? one : many}`
+}

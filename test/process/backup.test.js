@@ -225,7 +225,7 @@ test('one bad mailbox: exit code 1, its address for the operator, everybody else
   const [, address] =
     /^failed: ((?:anna|ben)@example\.org) \(ACCOUNT_DAMAGED\)$/m.exec(run.stderr) ?? []
   assert.ok(address, run.stderr)
-  assert.match(run.stdout, /1 accounts, 1 failed/)
+  assert.match(run.stdout, /: 1 account, 1 failed/)
   // What a night says goes into the server's log, which has no addresses.
   const nightly = await backup(['nightly'])
   assert.equal(nightly.code, 1)

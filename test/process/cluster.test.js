@@ -213,7 +213,7 @@ test('a worker that hangs is told of by the others', async (t) => {
     assert.equal(first.status, 200, 'a load balancer waits for nobody')
     const { status, text } = await deep
     assert.equal(status, 'fail')
-    assert.equal(text, '1 of 2 processes answer nothing: they hang, or were stopped')
+    assert.equal(text, 'No answer from 1 of 2 processes: hung, or stopped')
     assert.match(await (await ask('/metrics')).text(), /^letterlock_workers_silent 1$/m)
   } finally {
     process.kill(pid, 'SIGCONT')

@@ -95,7 +95,7 @@ test('what was changed here alone stays, and a folder that was emptied there sta
   await there.mailboxOpen('INBOX')
   await there.messageDelete('1:*')
   const kept = await letterlock(commandOf(target, source), { input: PASSWORDS })
-  assert.match(kept.stdout, /60 messages are gone at the source and were left here/)
+  assert.match(kept.stdout, /60 messages are gone at the source, and left here/)
   assert.ok((await here.noop()) === undefined)
   assert.equal(here.mailbox && here.mailbox.exists, 60)
   const always = commandOf(target, source, ['--expunge', 'always'])
@@ -236,7 +236,7 @@ test('a folder to be left out that no account of a list has is told, and one tha
   messages.length = 0
   const second = await letterlock([...args, '--expunge', 'never'])
   assert.equal(second.code, 0, second.stderr)
-  assert.match(second.stdout, /^ben@example\.org: 1 messages are gone at the source and were left/m)
+  assert.match(second.stdout, /^ben@example\.org: 1 message is gone at the source, and left/m)
   assert.doesNotMatch(second.stdout, /--exclude/)
 })
 

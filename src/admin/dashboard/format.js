@@ -21,6 +21,16 @@ export function count(value) {
 
 /**
  * @param {number | null | undefined} value
+ * @param {string} one - what there is one of
+ * @param {string} [many] - any other number of it
+ * @returns {string}
+ */
+export function counted(value, one, many = `${one}s`) {
+  return `${count(value)} ${value === 1 ? one : many}`
+}
+
+/**
+ * @param {number | null | undefined} value
  * @returns {string}
  */
 export function bytes(value) {

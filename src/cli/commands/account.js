@@ -8,7 +8,7 @@ import { rekeyAccount } from '../../accounts/rekey.js'
 import { deleteAccount } from '../../accounts/remove-account.js'
 import { readHostState } from '../../backup/host-state.js'
 import { measureSpool } from '../../delivery/spool.js'
-import { formatBytes } from '../../support/format.js'
+import { counted, formatBytes } from '../../support/format.js'
 import { createBatch } from '../account-batch.js'
 import { registerSettings } from '../account-settings.js'
 import { CliError } from '../cli-error.js'
@@ -132,7 +132,7 @@ function registerList(account, context) {
         for (const row of await services.directory.listAccounts(filter)) {
           if (options.json) print(JSON.stringify(publicAccount(row)))
           else {
-            const use = `${row.usedMessages} messages, ${formatBytes(row.usedBytes)}`
+            const use = `${counted(row.usedMessages, 'message')}, ${formatBytes(row.usedBytes)}`
             print(`${row.address}\t${use}${row.isEnabled ? '' : '\tdisabled'}`)
           }
         }
@@ -183,14 +183,16 @@ function registerShow(account, context) {
           }
           const limits = [
             ...(row.quotaBytes > 0 ? [formatBytes(row.quotaBytes)] : []),
-            ...(row.quotaMessages > 0 ? [`${row.quotaMessages} messages`] : [])
+            ...(row.quotaMessages > 0 ? [counted(row.quotaMessages, 'message')] : [])
           ]
           const limit = limits.length === 0 ? 'no limit' : `at most ${limits.join(', ')}`
           print(`address    ${row.address}${row.isEnabled ? '' : ' (disabled)'}`)
           print(`id         ${row.id}`)
           print(`folder     ${row.folder}`)
           print(`created    ${formatTime(row.createdAtMs)}`)
-          print(`used       ${row.usedMessages} messages, ${formatBytes(row.usedBytes)} (${limit})`)
+          print(
+            `used       ${counted(row.usedMessages, 'message')}, ${formatBytes(row.usedBytes)} (${limit})`
+          )
           print(`key epoch  ${row.keyEpoch}`)
           if (aliases.length > 0) print(`aliases    ${aliases.join(', ')}`)
           for (const { id, kind, label, scope, expiresAtMs, lastUsedAtMs } of credentials) {
@@ -240,7 +242,7 @@ function registerDelete(account, context) {
 async function exceptBackups({ config: { data, backup } }) {
   const days = backup.eraseDeletedAfterDays
   if (days === 0 || (await readHostState(data)) === null) return ''
-  return `, except in backups: they bring it back with their recovery key for ${days} days (backup.eraseDeletedAfterDays)`
+  return `, except in backups: they bring it back with their recovery key for ${counted(days, 'day')} (backup.eraseDeletedAfterDays)`
 }
 
 /**
@@ -279,7 +281,7 @@ async function runPasswd(context, address, options) {
       if (options.yes) requireOwnAddress(services, row, address)
       const { messages: waiting } = await measureSpool(join(row.folder, 'spool'))
       tell(
-        `This destroys, for good: all mail of ${row.address} (${row.usedMessages} messages, and ${waiting} that wait ` +
+        `This destroys, for good: all mail of ${row.address} (${counted(row.usedMessages, 'message')}, and ${counted(waiting, 'that waits', 'that wait')} ` +
           'for the next login); its app passwords; its recovery code. Backups of before open only with their ' +
           'recovery key and what opened the account then.'
       )

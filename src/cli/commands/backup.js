@@ -19,7 +19,7 @@ import { writeOut } from '../outputs.js'
 import { errorCodeOf } from '../../database/sqlite-error.js'
 import { MailError, isMailError } from '../../errors.js'
 import { systemClock } from '../../support/clock.js'
-import { formatBytes } from '../../support/format.js'
+import { counted, formatBytes } from '../../support/format.js'
 import { createLogger } from '../../telemetry/logger.js'
 import { wholeNumber } from '../whole-number.js'
 import { NOTHING_DONE, SOME_FAILED, requireNoneYet, withBackups, wordsOf } from '../with-backups.js'
@@ -141,7 +141,7 @@ async function runNow(
     for (const { id, address, code } of failed)
       tell(`failed: ${isLogged ? `account ${id}` : address} (${code})`)
     print(
-      `${generation}: ${accounts} accounts, ${failed.length} failed, ` +
+      `${generation}: ${counted(accounts, 'account')}, ${failed.length} failed, ` +
         `${formatBytes(newBytes)} new, ${formatBytes(sharedBytes)} shared, ` +
         `${formatBytes(storedBytes)} stored, in ${(durationMs / 1000).toFixed(1)} s`
     )
@@ -199,7 +199,7 @@ async function listNow(parts, { json }) {
     if (json) print(JSON.stringify({ name, startedAtMs, finishedAtMs, ...figures }))
     else
       print(
-        `${name}\t${accounts.length} accounts, ${formatBytes(bytes)}, ` +
+        `${name}\t${counted(accounts.length, 'account')}, ${formatBytes(bytes)}, ` +
           `${formatBytes(counts.newBytes)} new${failed.length > 0 ? `, ${failed.length} failed` : ''}`
       )
   }
@@ -238,7 +238,7 @@ async function pruneNow({ config, target, clock, logger, print }, { isDryRun }) 
   for (const name of dropped) print(`${isDryRun ? 'would drop' : 'dropped'} ${name}`)
   const anew = repackedBytes > 0 ? `, ${formatBytes(repackedBytes)} written anew` : ''
   print(
-    `${kept.length} backups kept, ${dropped.length} dropped, ${objects} objects ` +
+    `${counted(kept.length, 'backup')} kept, ${dropped.length} dropped, ${counted(objects, 'object')} ` +
       `(${formatBytes(freedBytes)}) ${isDryRun ? 'would go' : 'removed'}${anew}`
   )
   return 0
@@ -286,7 +286,7 @@ async function rehearseNow({ config, target, clock, logger, print, tell }, accou
   })
   for (const { id, code } of summary.failed) tell(`account ${id}: ${code}`)
   print(
-    `${summary.generation}: ${summary.accounts} accounts restored (${formatBytes(summary.bytes)}), ${summary.failed.length} failed`
+    `${summary.generation}: ${counted(summary.accounts, 'account')} restored (${formatBytes(summary.bytes)}), ${summary.failed.length} failed`
   )
   return summary.failed.length === 0 ? 0 : SOME_FAILED
 }

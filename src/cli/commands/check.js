@@ -2,7 +2,7 @@
  * `letterlock check`: opens a mailbox with its password and proves that all of it can be read back.
  */
 import { MailError } from '../../errors.js'
-import { formatBytes } from '../../support/format.js'
+import { counted, formatBytes } from '../../support/format.js'
 import { CliError } from '../cli-error.js'
 import { NOTHING_DONE, withMailbox } from '../open-mailbox.js'
 import { plainText } from '../plain-text.js'
@@ -82,10 +82,12 @@ async function verify(store, { stdout }) {
  * @returns {number} the exit code
  */
 function tell({ problems, unreadable, contents, bytes, messages }, { stdout, stderr }) {
-  stdout.write(`${messages} messages, ${contents} contents, ${formatBytes(bytes)} read\n`)
+  stdout.write(
+    `${counted(messages, 'message')}, ${counted(contents, 'content')}, ${formatBytes(bytes)} read\n`
+  )
   for (const problem of problems) stderr.write(`letterlock: ${problem}\n`)
   for (const { mailbox, uid } of unreadable)
     stderr.write(`letterlock: cannot be read: UID ${uid} in ${plainText(mailbox)}\n`)
-  stdout.write(problems.length === 0 ? 'ok\n' : `damaged: ${problems.length} problems\n`)
+  stdout.write(problems.length === 0 ? 'ok\n' : `damaged: ${counted(problems.length, 'problem')}\n`)
   return problems.length === 0 ? 0 : DAMAGED
 }

@@ -10,7 +10,7 @@ import { maildirTarget } from '../../export/write-maildir.js'
 import { mboxTarget } from '../../export/write-mbox.js'
 import { writePortable } from '../../export/write-portable.js'
 import { storedMailboxName } from '../../store/mailbox-name.js'
-import { formatBytes } from '../../support/format.js'
+import { counted, formatBytes } from '../../support/format.js'
 import { syncTree } from '../../support/write-file.js'
 import { CliError } from '../cli-error.js'
 import { goneWhenInterrupted } from '../gone-when-interrupted.js'
@@ -125,7 +125,7 @@ async function exportFolder(context, options, folder) {
         onProgress: ({ mailbox: name, done, total }) => {
           if (clock.nowMs() - toldMs < LINE_EVERY_MS) return
           toldMs = clock.nowMs()
-          stdout.write(`${name}: ${done} of ${total} messages\n`)
+          stdout.write(`${name}: ${done} of ${counted(total, 'message')}\n`)
         }
       })
       // Synced only at the end: what the system has written out by then costs nothing.
@@ -134,7 +134,9 @@ async function exportFolder(context, options, folder) {
     }
     try {
       const { mailboxes, messages, bytes } = await named(work, folder)
-      stdout.write(`${messages} messages of ${mailboxes} mailboxes, ${formatBytes(bytes)}\n`)
+      stdout.write(
+        `${counted(messages, 'message')} of ${counted(mailboxes, 'mailbox', 'mailboxes')}, ${formatBytes(bytes)}\n`
+      )
       return interrupt.signal.aborted ? INTERRUPTED : 0
     } finally {
       process.removeListener('SIGINT', onInterrupt)

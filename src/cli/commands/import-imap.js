@@ -21,6 +21,7 @@ import { NOTHING_DONE, withMailbox } from '../open-mailbox.js'
 import { PasswordInput } from '../password-input.js'
 import { plainText } from '../plain-text.js'
 import { wholeNumber } from '../whole-number.js'
+import { counted } from '../../support/format.js'
 
 /** @typedef {import('../index.js').CliContext} CliContext */
 
@@ -241,7 +242,9 @@ async function runList(context, options, file, signal) {
     if (copies > 0 && count >= copies)
       stdout.write(`--exclude ${plainText(folder)}: none of the sources has such a folder\n`)
   }
-  stdout.write(`${whole} accounts are there, ${partly} in part, ${failed} not at all\n`)
+  stdout.write(
+    `${counted(whole, 'account is', 'accounts are')} there, ${partly} in part, ${failed} not at all\n`
+  )
   if (signal.aborted) return INTERRUPTED
   if (partly + failed === 0) return 0
   return whole + partly > 0 ? SOME_FAILED : NOTHING_DONE

@@ -4,7 +4,7 @@
 import { MailError } from '../../errors.js'
 import { maintainAccount } from '../../maintenance/maintain-account.js'
 import { systemResources } from '../../maintenance/resources.js'
-import { formatBytes } from '../../support/format.js'
+import { counted, formatBytes } from '../../support/format.js'
 import { CliError } from '../cli-error.js'
 import { explainOpenElsewhere } from '../open-elsewhere.js'
 import { formatTime, requireAccount, unlockForWork, withAccounts } from '../with-accounts.js'
@@ -78,7 +78,12 @@ export function register(program, context) {
               exitCode: 2
             })
         const count = await parts.services.directory.requestMaintenance(null)
-        parts.print(`${count} mailboxes are looked after when they are next open and quiet`)
+        const will = counted(
+          count,
+          'mailbox is looked after when it is',
+          'mailboxes are looked after when they are'
+        )
+        parts.print(`${will} next open and quiet`)
       })
     )
 }
@@ -115,7 +120,7 @@ function summaryLine({ address, fileBytes, freeBytes, doneAtMs, failingJobs, req
     fileBytes === null ? 'not measured yet' : `${formatBytes(fileBytes)}, ${part} % free`,
     `last looked after ${formatTime(doneAtMs)}`,
     ...(requestedAtMs === null ? [] : ['asked for']),
-    ...(failingJobs === 0 ? [] : [`${failingJobs} jobs fail`])
+    ...(failingJobs === 0 ? [] : [counted(failingJobs, 'job fails', 'jobs fail')])
   ].join('\t')
 }
 
@@ -148,9 +153,9 @@ function figureText(name, before, after) {
  * @returns {string}
  */
 function endLine({ failed, stopped }) {
-  if (failed > 0) return `${failed} jobs failed`
+  if (failed > 0) return `${counted(failed, 'job')} failed`
   if (stopped === 0) return 'ok'
-  return `${stopped} jobs gave way to others who use the mailbox: give the command again, or leave it to the server`
+  return `${counted(stopped, 'job')} gave way to others who use the mailbox: give the command again, or leave it to the server`
 }
 
 /**

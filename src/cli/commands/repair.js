@@ -3,7 +3,7 @@
  */
 import { isMailError, MailError } from '../../errors.js'
 import { repairAccount } from '../../maintenance/repair-account.js'
-import { formatBytes } from '../../support/format.js'
+import { counted, formatBytes } from '../../support/format.js'
 import { CliError } from '../cli-error.js'
 import { explainOpenElsewhere } from '../open-elsewhere.js'
 import { TerminalBar } from '../terminal-bar.js'
@@ -121,14 +121,15 @@ function progressBar({ stdout }) {
  */
 function tell({ report, keptFile }, print) {
   const { salvaged, bytes, lost, withoutFlags, recoveredMailboxes, gaps } = report
-  print(`${salvaged} messages, ${formatBytes(bytes)} saved`)
+  print(`${counted(salvaged, 'message')}, ${formatBytes(bytes)} saved`)
   for (const { mailbox, uid, sizeBytes, savedAtMs } of lost) {
     const size = sizeBytes === null ? 'size unknown' : formatBytes(sizeBytes)
     print(`lost\t${mailbox}\tUID ${uid}\t${size}\tarrived ${arrival(savedAtMs)}`)
   }
   for (const { mailbox, uid } of withoutFlags) print(`saved without flags\t${mailbox}\tUID ${uid}`)
   for (const mailbox of recoveredMailboxes) print(`saved under another name\t${mailbox}`)
-  if (gaps > 0) print(`${gaps} stretches of the message list are lost: there may be more`)
+  if (gaps > 0)
+    print(`${counted(gaps, 'stretch', 'stretches')} of the message list lost: there may be more`)
   print(`the damaged file is kept as ${keptFile}`)
   if (lost.length > 0 || gaps > 0) process.exitCode = INCOMPLETE
 }

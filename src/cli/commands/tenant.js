@@ -4,7 +4,7 @@
 import { requireLabel } from '../../accounts/label.js'
 import { TENANT_ID_PATTERN } from '../../accounts/tenant-id.js'
 import { MailError } from '../../errors.js'
-import { formatBytes } from '../../support/format.js'
+import { counted, formatBytes } from '../../support/format.js'
 import { CliError } from '../cli-error.js'
 import { wholeNumber } from '../whole-number.js'
 import { parseBytes, parseDomain, withAccounts } from '../with-accounts.js'
@@ -68,7 +68,7 @@ export function register(program, context) {
             const { id, accounts, usedBytes, quotaBytes, domains } = tenant
             const limit = quotaBytes === 0 ? '' : ` of ${formatBytes(quotaBytes)}`
             print(
-              `${id}\t${accounts} accounts, ${formatBytes(usedBytes)}${limit}\t${domains.join(', ')}`
+              `${id}\t${counted(accounts, 'account')}, ${formatBytes(usedBytes)}${limit}\t${domains.join(', ')}`
             )
           }
         }

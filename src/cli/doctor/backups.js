@@ -6,6 +6,7 @@ import { BackupWatch } from '../../admin/backup-watch.js'
 import { createBackupList } from '../../backup/backup-list.js'
 import { troublesOf } from '../../backup/last-results.js'
 import { bad, doubtful, good } from './finding.js'
+import { counted } from '../../support/format.js'
 
 /** @import { Finding } from './finding.js' */
 
@@ -46,7 +47,7 @@ export async function checkBackups({ services, patienceMs = PATIENCE_MS }) {
   if (!last) return doubtful(name, 'None was made yet', 'letterlock backup run')
   const nowMs = clock.nowMs()
   const hours = Math.round((nowMs - last.startedAtMs) / HOUR_MS)
-  const text = `The last of ${generations.length} is ${hours} hours old`
+  const text = `The last of ${generations.length} is ${counted(hours, 'hour')} old`
   if (overdueAtMs !== null && nowMs > overdueAtMs)
     return bad(
       name,
@@ -72,7 +73,7 @@ export async function checkBackups({ services, patienceMs = PATIENCE_MS }) {
   if (last.failed > 0) {
     return doubtful(
       name,
-      `${text}; ${last.failed} accounts are not in it`,
+      `${text}; ${counted(last.failed, 'account is', 'accounts are')} not in it`,
       'See the log for their ids'
     )
   }

@@ -2,6 +2,7 @@
  * Whether the directory is whole, and what is on record of damaged mailboxes.
  */
 import { bad, good } from './finding.js'
+import { counted } from '../../support/format.js'
 
 /** @import { Finding } from './finding.js' */
 
@@ -35,7 +36,7 @@ export async function checkDirectory({ services: { directory } }) {
     findings.push(
       bad(
         NAME,
-        `The keys of ${misfits.length} accounts contradict each other, first ${await nameOf(misfit)}: they get no mail`,
+        `${counted(misfits.length, 'account has', 'accounts have')} keys that contradict each other, first ${await nameOf(misfit)}: no mail is taken for it`,
         'docs/operations.md, “Keys that contradict each other”'
       )
     )
@@ -45,7 +46,7 @@ export async function checkDirectory({ services: { directory } }) {
     findings.push(
       bad(
         NAME,
-        `${keyless.length} accounts have no credential, first ${await nameOf(closed)}: nobody can log in`,
+        `${counted(keyless.length, 'account has', 'accounts have')} no credential, first ${await nameOf(closed)}: nobody can log in`,
         'Put the directory of a backup in its place that has them (docs/backup.md, “The directory alone”)'
       )
     )
@@ -56,7 +57,7 @@ export async function checkDirectory({ services: { directory } }) {
     findings.push(
       bad(
         'mailboxes',
-        `${damaged} mailboxes were found damaged, first ${await nameOf(first)}`,
+        `${counted(damaged, 'mailbox was', 'mailboxes were')} found damaged, first ${await nameOf(first)}`,
         'docs/operations.md, “A mailbox is damaged”'
       )
     )

@@ -4,6 +4,7 @@
 import { findStranded } from '../../accounts/stranded-mailboxes.js'
 import { explainRefusedFile } from '../file-refused.js'
 import { bad, good } from './finding.js'
+import { counted } from '../../support/format.js'
 
 /** @import { Finding } from './finding.js' */
 
@@ -26,7 +27,7 @@ export async function checkMailboxes({ services }) {
     findings.push(
       bad(
         NAME,
-        `${count(stranded, 'mailbox', 'mailboxes')} in mail/ ${stranded.length === 1 ? 'is' : 'are'} no account’s: ${first}`,
+        `${counted(stranded.length, 'mailbox in mail/ is', 'mailboxes in mail/ are')} no account’s: ${first}`,
         'directory.db may be older than they are, and mail for them is refused: put the newest one back (docs/backup.md, “The directory alone”)'
       )
     )
@@ -36,7 +37,7 @@ export async function checkMailboxes({ services }) {
     findings.push(
       bad(
         NAME,
-        `${count(missing, 'account has', 'accounts have')} no mailbox: ${lost} has no mail.db`,
+        `${counted(missing.length, 'account has', 'accounts have')} no mailbox: ${lost} has no mail.db`,
         'Put the folder back, or letterlock backup restore <address>'
       )
     )
@@ -54,10 +55,3 @@ export async function checkMailboxes({ services }) {
     ? findings
     : [good(NAME, 'Each is an account’s, and each account has one')]
 }
-
-/**
- * @param {string[]} folders
- * @param {string} one
- * @param {string} many
- */
-const count = ({ length }, one, many) => `${length} ${length === 1 ? one : many}`

@@ -11,6 +11,7 @@ import { isLoopback } from '../../support/loopback.js'
 import { plainText } from '../plain-text.js'
 import { formatTime } from '../with-accounts.js'
 import { bad, doubtful, good } from './finding.js'
+import { counted } from '../../support/format.js'
 
 /** @import { ListenAddress } from '../../support/listen-address.js' */
 /** @import { Finding } from './finding.js' */
@@ -220,8 +221,12 @@ async function checkPair({ name, certificateFile, keyFile }, isOwn, nowMs) {
       )
     }
     return days < RENEWAL_DAYS
-      ? doubtful(name, `It ends in ${days} days`, 'Renew it: its tool should have done so by now')
-      : good(name, `For ${names}, for another ${days} days`)
+      ? doubtful(
+          name,
+          `It ends in ${counted(days, 'day')}`,
+          'Renew it: its tool should have done so by now'
+        )
+      : good(name, `For ${names}, for another ${counted(days, 'day')}`)
   } catch (error) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (error)
     if (code === 'ENOENT' && !isOwn)

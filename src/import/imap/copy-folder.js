@@ -13,6 +13,7 @@ import { prepareMailbox } from './prepare-mailboxes.js'
 import { NOT_GIVEN } from './source-connection.js'
 import { storeBatch } from './store-batch.js'
 import { slices, toUidSet } from './uid-ranges.js'
+import { counted } from '../../support/format.js'
 
 /**
  * @typedef {import('../../store/account-store.js').AccountStore} AccountStore
@@ -103,7 +104,9 @@ export async function copyFolder(copy) {
   if (missing > 0) {
     report.failed += missing
     const { length } = uids
-    const error = new Error(`the server has ${opened.messages} messages and lists ${length}`)
+    const error = new Error(
+      `the server has ${counted(opened.messages, 'message')} and lists ${length}`
+    )
     copy.onFailure({ uid: null, error })
     return
   }

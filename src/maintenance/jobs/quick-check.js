@@ -3,6 +3,7 @@
  */
 import { MailError } from '../../errors.js'
 import { DAY_MS } from '../job.js'
+import { counted } from '../../support/format.js'
 
 /** @type {import('../job.js').MaintenanceJob} */
 export const quickCheck = {
@@ -13,7 +14,9 @@ export const quickCheck = {
     const problems = await store.upkeep.quickCheck({ signal })
     if (problems === null) return { result: 'stopped' }
     if (problems.length > 0)
-      throw new MailError('ACCOUNT_DAMAGED', { detail: `quick_check: ${problems.length} problems` })
+      throw new MailError('ACCOUNT_DAMAGED', {
+        detail: `quick_check: ${counted(problems.length, 'problem')}`
+      })
     return { result: 'done' }
   }
 }

@@ -4,6 +4,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isMailError } from '../../errors.js'
+import { counted } from '../../support/format.js'
 
 /** Two processes that index one mailbox give way to each other: a job that an operator asked for is tried at most so often … */
 const TRIES = 8
@@ -54,8 +55,8 @@ export const searchIndex = {
   intervalMs: () => 0,
   async wants({ store }) {
     const { waiting, deleted, isWorthMerging, hasRest } = await store.upkeep.readIndexNeeds()
-    if (waiting > 0) return `${waiting} contents wait`
-    if (isWorthMerging) return `${deleted} contents have gone`
+    if (waiting > 0) return counted(waiting, 'content waits', 'contents wait')
+    if (isWorthMerging) return counted(deleted, 'content has gone', 'contents have gone')
     return hasRest ? 'parts of an older index' : null
   },
   async run({ store, signal, isRequested }) {

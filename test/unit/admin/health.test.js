@@ -147,7 +147,7 @@ test('each check has its ok, warn and fail, and says why', () => {
     [
       checkBackup(afterwards({}, [{ id: 'e12b', code: 'BACKUP_DAMAGED' }]), NOW_MS),
       'fail',
-      /1 accounts could not be restored in a rehearsal, first e12b/
+      /1 account could not be restored in a rehearsal, first e12b/
     ],
     [checkBackup({ ...backups(0), notMade: 'another host' }, NOW_MS), 'fail', /another host/],
     [checkBackup({ ...backups(0), generations: [] }, NOW_MS), 'warn', /none/],
@@ -247,8 +247,11 @@ test('a folder that cannot be looked at hides nothing of the others, and is name
   assert.equal(status, 503)
   const textOf = (/** @type {string} */ wanted) =>
     body.checks.find((/** @type {any} */ { name }) => name === wanted).text
-  assert.match(textOf('integrity'), new RegExp(`1 mailboxes cannot be looked at, first ${anna.id}`))
-  assert.match(textOf('spool'), /^1 messages/)
+  assert.match(
+    textOf('integrity'),
+    new RegExp(`^1 mailbox has a folder that cannot be looked at, first ${anna.id}`)
+  )
+  assert.match(textOf('spool'), /^1 message waits/)
   const metrics = await ask('GET', '/metrics')
   assert.equal(metrics.status, 200)
   assert.match(metrics.text, /^letterlock_spool_messages 1$/m)

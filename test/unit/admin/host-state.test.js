@@ -158,8 +158,8 @@ test('a worker that hangs or refuses is told by the deep check, and what cannot 
   const look = async () =>
     new Map((await state.deepHealth()).checks.map(({ name, ...check }) => [name, check]))
   const told = await look()
-  assert.match(told.get('event-loop')?.text ?? '', /^1 of 3 processes answer nothing/)
-  assert.match(told.get('pressure')?.text ?? '', /^1 of 2 processes take no new sessions/)
+  assert.match(told.get('event-loop')?.text ?? '', /^No answer from 1 of 3 processes/)
+  assert.match(told.get('pressure')?.text ?? '', /^No new sessions in 1 of 2 processes/)
   for (const name of ['event-loop', 'pressure']) assert.equal(told.get(name)?.status, 'fail')
   assert.equal(told.get('backup')?.status, 'warn')
   broken.isSo = true

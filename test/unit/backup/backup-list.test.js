@@ -88,7 +88,7 @@ test('an account that a rehearsal could not restore is told until a backup has s
   for (const text of [after.text, after.doctorText])
     assert.match(
       text,
-      new RegExp(`1 accounts could not be restored in a rehearsal, first ${anna.id}`)
+      new RegExp(`1 account could not be restored in a rehearsal, first ${anna.id}`)
     )
 
   // Of a backup in another place that one is none the better.

@@ -138,7 +138,7 @@ test('passwd --lose-mail says what it destroys and asks twice', async (t) => {
     assert.equal(refused.code, 1)
     assert.match(
       refused.stderr,
-      /destroys, for good: all mail of anna@example\.org \(0 messages, and 1 that wait for the next login\)/
+      /destroys, for good: all mail of anna@example\.org \(0 messages, and 1 that waits for the next login\)/
     )
     assert.match(refused.stderr, /Nothing was changed/)
   }

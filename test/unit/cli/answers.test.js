@@ -70,7 +70,7 @@ test('a restore of an address that nobody has does not say that it was deleted',
   assert.equal(restored.code, 1)
   assert.match(restored.stderr, /^There is no account nobody@example\.org now\./)
   assert.doesNotMatch(restored.stderr, /was deleted/)
-  assert.match(restored.stderr, /is in none of 1 backups/)
+  assert.match(restored.stderr, /is in none of 1 backup, /)
 })
 
 test('a restore in place asks for the address, but neither with --yes nor with --password-stdin, as its help says', async (t) => {

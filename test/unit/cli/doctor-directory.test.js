@@ -62,14 +62,14 @@ test('keys that contradict each other or are missing, and mailboxes on record as
     [
       'directory',
       'fail',
-      `The keys of 1 accounts contradict each other, first ${account.address}: they get no mail`
+      `1 account has keys that contradict each other, first ${account.address}: no mail is taken for it`
     ],
     [
       'directory',
       'fail',
-      `1 accounts have no credential, first ${account.address}: nobody can log in`
+      `1 account has no credential, first ${account.address}: nobody can log in`
     ],
-    ['mailboxes', 'fail', `1 mailboxes were found damaged, first ${account.address}`]
+    ['mailboxes', 'fail', `1 mailbox was found damaged, first ${account.address}`]
   ])
 })
 
@@ -90,10 +90,7 @@ test('a mailbox on record as damaged is named, however many jobs of others have 
   const { findings } = await checkDirectory({ services })
   assert.deepEqual(
     findings.map(({ text }) => text),
-    [
-      'SQLite finds nothing wrong with it',
-      `1 mailboxes were found damaged, first ${account.address}`
-    ]
+    ['SQLite finds nothing wrong with it', `1 mailbox was found damaged, first ${account.address}`]
   )
 })
 

@@ -87,8 +87,8 @@ test('of a copy from a server too, where what was there before does not count fo
     '--exclude Jnuk?[2J: the source has no such folder',
     'INBOX: 300 of 400, 20/s, 5.0 s left; all folders: 300 of 500, 20/s, 10 s left',
     'copied 300, there already 100, flags changed 1, deleted 2, failed 2, in 15 s (20/s)',
-    '2 folders, of which 1 have the UIDs of the source: mail programs keep what they have of these',
-    '3 messages are gone at the source and were left here (see --expunge)',
+    '2 folders, 1 with the UIDs of the source: mail programs keep what they have of these',
+    '3 messages are gone at the source, and left here (see --expunge)',
     ''
   ])
   assert.deepEqual(written(stderr).split('\n'), [

@@ -48,7 +48,7 @@ test('import tells what it did in plain lines, a second run imports nothing, and
     first.stdout,
     /^imported 25, skipped 0 that were there, failed 0, in [\d.]+ s \(\d+\/s\)$/m
   )
-  assert.match(first.stdout, /^1 files that are no messages were left alone$/m)
+  assert.match(first.stdout, /^1 file that is no message was left alone$/m)
   // With one account its name may be left out.
   const second = await run('import', '--mailbox', 'Old/Mail', source)
   assert.equal(second.code, 0)

@@ -78,12 +78,12 @@ test('mail in a tar that is no .eml is told of once', async (t) => {
   const outcomes = []
   for await (const item of source.items())
     outcomes.push(await collectBytes(item.open()).then(String, (error) => error.message))
-  assert.deepEqual(outcomes, [MAIL, '6 files with mail that are no .eml: unpack it first'])
+  assert.deepEqual(outcomes, [MAIL, '6 files with mail, and not .eml: unpack it first'])
   assert.equal(source.ignoredCount, 4)
   for (const name of ['Takeout/All mail.mbox', 'Maildir/cur/1600000001.a:2,S']) {
     const folder = await folderOf(t, { 'a.tar': await tarOf([{ name, content: MBOX }]) })
     await assert.rejects(readAll(join(folder, 'a.tar')), {
-      message: '1 files with mail that are no .eml: unpack it first'
+      message: '1 file with mail, and not .eml: unpack it first'
     })
   }
 })

@@ -3,7 +3,7 @@
  */
 import { call, get } from '../api.js'
 import { fill, h, shareBar } from '../dom.js'
-import { bytes, count, percent, time } from '../format.js'
+import { bytes, count, counted, percent, time } from '../format.js'
 import { pagedTable, table } from '../table.js'
 
 /** From this free part on, a file is worth compacting: see docs/operations.md. */
@@ -99,7 +99,7 @@ async function showAccount(page, row, { may, attempt }) {
     ['Account', account.id],
     ['Tenant', account.tenant],
     ['State', account.isEnabled ? 'enabled' : 'disabled'],
-    ['Mail', `${count(account.usedMessages)} messages, ${usage(account)}`],
+    ['Mail', `${counted(account.usedMessages, 'message')}, ${usage(account)}`],
     ['File', `${bytes(account.fileBytes)}, ${bytes(account.freeBytes)} free in it`],
     ['Aliases', aliases.join(', ') || 'none']
   ]

@@ -3,7 +3,7 @@
  */
 import { call, get } from '../api.js'
 import { fill, h } from '../dom.js'
-import { bytes, count, duration, time } from '../format.js'
+import { bytes, count, counted, duration, time } from '../format.js'
 import { growingTable } from '../table.js'
 
 /**
@@ -49,7 +49,7 @@ export async function showMaintenance(page, { may, attempt }) {
       const { accounts } = await call('POST', '/maintenance', {})
       fill(
         note,
-        `Asked for ${count(accounts)} accounts; locked ones follow when their owners log in`
+        `Asked for ${counted(accounts, 'account')}; locked ones follow when their owners log in`
       )
     })
   fill(

@@ -4,7 +4,7 @@
 import { ApiError, get } from '../api.js'
 import { lineChart } from '../charts.js'
 import { fill, h } from '../dom.js'
-import { bytes, chartText, count, duration, percent } from '../format.js'
+import { bytes, chartText, count, counted, duration, percent } from '../format.js'
 
 /** Time between two refreshes, ms: as often as the server makes a point. */
 const REFRESH_MS = 5000
@@ -127,12 +127,16 @@ export async function showOverview(page, { attempt }) {
     const free = totals.fileBytes > 0 ? totals.freeBytes / totals.fileBytes : 0
     fill(
       figures,
-      figureCard('Accounts', count(totals.accounts), `${count(totals.tenants)} tenants`),
-      figureCard('Sessions', count(now?.sessions), `${count(now?.openMailboxes)} open mailboxes`),
+      figureCard('Accounts', count(totals.accounts), counted(totals.tenants, 'tenant')),
+      figureCard(
+        'Sessions',
+        count(now?.sessions),
+        counted(now?.openMailboxes, 'open mailbox', 'open mailboxes')
+      ),
       figureCard(
         'Mail',
         bytes(totals.usedBytes),
-        `${count(totals.usedMessages)} messages; files ${bytes(totals.fileBytes)}, ${percent(free)} free`
+        `${counted(totals.usedMessages, 'message')}; files ${bytes(totals.fileBytes)}, ${percent(free)} free`
       ),
       figureCard(
         'Waiting',
