@@ -11,9 +11,10 @@
 
 import { closeSync, open, read } from 'node:fs'
 import { rename, utimes } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { sortInSlices } from '../store/sort/sliced-sort.js'
+import { isThere } from '../support/is-there.js'
 import { Slicer } from '../support/slicer.js'
 import { syncFolder } from '../support/write-file.js'
 import {
@@ -214,7 +215,8 @@ export async function removeSpoolFiles(spoolFolder, names) {
   if (names.length === 0) return
   await asMailError(async () => {
     await Promise.all(names.map((name) => removeIfThere(join(spoolFolder, name))))
-    await syncFolder(spoolFolder)
+    // An account that was restored under another name has the names of the old one's files, and no spool before its first mail.
+    await syncFolder((await isThere(spoolFolder)) ? spoolFolder : dirname(spoolFolder))
   })
 }
 

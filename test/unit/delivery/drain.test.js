@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { listSpool } from '../../../src/delivery/spool.js'
@@ -107,6 +107,21 @@ test('what was unlinked when the process died before the forgetting is forgotten
   })
   await assert.rejects(drain({ store: dying }), /killed/)
   assert.equal((await store.listDrained()).length, 1)
+  assert.deepEqual(await drain(), NOTHING)
+  assert.deepEqual(await store.listDrained(), [])
+  assert.equal((await readInbox(store)).length, 1)
+})
+
+test('names are forgotten also where the spool has gone, as in an account that was restored under another name', async (t) => {
+  const { put, drain, store, spoolFolder } = await setUp(t)
+  await put('once')
+  const dying = altered(store, {
+    forgetDrained: async () => {
+      throw new Error('killed')
+    }
+  })
+  await assert.rejects(drain({ store: dying }), /killed/)
+  rmSync(spoolFolder, { recursive: true })
   assert.deepEqual(await drain(), NOTHING)
   assert.deepEqual(await store.listDrained(), [])
   assert.equal((await readInbox(store)).length, 1)
