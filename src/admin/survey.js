@@ -22,6 +22,8 @@ const PAUSE_MS = 5
  * cannot be told by the cipher: a file that was converted keeps its page size.
  */
 const PAGE_BYTES = 4096
+/** A look that has got no further for so long, ms, waits for a disk that does not answer: fifty accounts take far less. */
+const HANGS_MS = 5 * 60_000
 /** At most so many mailboxes are named in each list of ids. */
 const MAX_NAMED = 10
 
@@ -92,6 +94,8 @@ export class HostSurvey {
   #underWay = null
   /** The error of the last look; null: it did not fail. */
   #failure = /** @type {unknown} */ (null)
+  /** When the look that is under way got further. */
+  #movedAtMs = 0
   /** @type {Set<string>} ids of mailboxes that were open at the last look, and had mail that waits */
   #openBefore = new Set()
 
@@ -118,12 +122,15 @@ export class HostSurvey {
   }
 
   /**
-   * @returns {Promise<Survey>} as `read`, unless a later look has failed
+   * @returns {Promise<Survey>} as `read`, unless a later look has failed, or hangs
    * @throws the error of that look
    */
   async readCurrent() {
     const last = await this.read()
     if (this.#failure !== null) throw this.#failure
+    const stillMs = this.#options.clock.nowMs() - this.#movedAtMs
+    if (this.#underWay !== null && stillMs > HANGS_MS)
+      throw new Error(`The survey of the disk has got no further for ${stillMs} ms`)
     return last
   }
 
@@ -171,6 +178,7 @@ export class HostSurvey {
   /** @returns {Promise<Survey>} */
   async #lookAtAll() {
     const { data, directory, clock } = this.#options
+    this.#movedAtMs = clock.nowMs()
     const disk = await statfs(data)
     /** @type {Survey} */
     const survey = {
@@ -216,6 +224,7 @@ export class HostSurvey {
         }
       }
       await this.#lookAtOpen(survey, waiting, openNow)
+      this.#movedAtMs = clock.nowMs()
       const last = page.at(-1)
       if (!last || page.length < ACCOUNTS_PER_SLICE) break
       afterId = last.id

@@ -127,6 +127,56 @@ test('a survey names no mailbox that is deleted, or whose files change places, w
   await survey.close()
 })
 
+test('what a look has found is believed no longer once the next one hangs, until that is over', async (t) => {
+  const { services, data, clock } = await openTestAccounts(t)
+  const { directory, logger } = services
+  await makeAccount(services)
+  const survey = new HostSurvey({ data, directory, whichAreOpen: async () => [], clock, logger })
+  const first = await survey.look()
+  clock.advance(3_600_000)
+  assert.equal(await survey.readCurrent(), first, 'no look is under way')
+  const answer = Promise.withResolvers()
+  const asked = Promise.withResolvers()
+  const { pageFolders } = directory
+  const hanging = async (/** @type {{ afterId: string, limit: number }} */ page) => {
+    asked.resolve(undefined)
+    await answer.promise
+    return await pageFolders(page)
+  }
+  t.mock.method(directory, 'pageFolders', hanging, { times: 1 })
+  const looking = survey.look()
+  await asked.promise
+  clock.advance(5 * 60_000)
+  assert.equal(await survey.readCurrent(), first)
+  clock.advance(1)
+  await assert.rejects(survey.readCurrent(), /no further for 300001 ms/)
+  assert.equal(await survey.read(), first, 'figures are told with their age')
+  answer.resolve(undefined)
+  const second = await looking
+  clock.advance(3_600_000)
+  assert.equal(await survey.readCurrent(), second)
+  await survey.close()
+})
+
+test('a look that goes on does not hang, however long it takes', async (t) => {
+  const { services, data, clock } = await openTestAccounts(t)
+  const { directory, logger } = services
+  const survey = new HostSurvey({ data, directory, whichAreOpen: async () => [], clock, logger })
+  const first = await survey.look()
+  let pages = 0
+  const slow = async () => {
+    assert.equal(await survey.readCurrent(), first)
+    clock.advance(4 * 60_000)
+    return ++pages > 3
+      ? []
+      : Array.from({ length: 50 }, (_, nth) => ({ id: `${pages}-${nth}`, folder: `${nth}` }))
+  }
+  t.mock.method(directory, 'pageFolders', slow)
+  await survey.look()
+  assert.equal(pages, 4)
+  await survey.close()
+})
+
 const url = (/** @type {string} */ file) => new URL(`../../../${file}`, import.meta.url).href
 
 /** Surveys a data folder, again with no descriptor left, and again with all; says what came of it. */
