@@ -73,7 +73,7 @@ export class Link {
 
   /** @param {{ op: string, [name: string]: unknown }} notice */
   tell(notice) {
-    if (!this.#isClosed) this.#say(notice)
+    this.#say(notice)
   }
 
   /** @param {object} value */
@@ -111,13 +111,11 @@ export function answerLink(socket, first, answer, onFailure) {
   const onFrame = (/** @type {import('./frame.js').Frame} */ { value: question }) => {
     answer(question)
       .then((given) => {
-        if (question.n !== undefined && socket.writable) {
-          writeFrame(socket, { n: question.n, answer: given ?? null })
-        }
+        if (question.n !== undefined) writeFrame(socket, { n: question.n, answer: given ?? null })
       })
       .catch((error) => {
         onFailure(error, question.op)
-        if (question.n !== undefined && socket.writable) writeFrame(socket, { n: question.n })
+        if (question.n !== undefined) writeFrame(socket, { n: question.n })
       })
   }
   onFrame(first)
