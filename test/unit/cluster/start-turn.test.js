@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inTurn } from '../../../src/cluster/start-turn.js'
+import { lockAlone } from '../../../src/database/lock.js'
 import { MailError } from '../../../src/errors.js'
 import { scratchFolder } from '../../helpers/process.js'
 
@@ -27,6 +28,16 @@ test('workers that start at once have their turns one after the other, whatever 
     outcomes.map((outcome) => ('value' in outcome ? outcome.value : outcome.reason.code)),
     ['first', 'BUSY', 'last']
   )
+})
+
+test('whose turn is over is in nobody’s way', async (t) => {
+  const folder = scratchFolder(t, 'turns')
+  // Asked at once: what is forgotten goes with the garbage some day, and the others would wait until then.
+  for (let times = 0; times < 5; times++) {
+    await inTurn(folder, async () => {})
+    const lock = await lockAlone(folder, 'start.lock')
+    lock.release()
+  }
 })
 
 test('a turn that can never come is not waited for', async (t) => {
