@@ -95,7 +95,6 @@ class FrameReader {
 
   /** @param {number} size */
   #take(size) {
-    if (size === 0) return Buffer.alloc(0)
     const first = this.#peek(size)
     const rest = first.subarray(size)
     this.#chunks = rest.length > 0 ? [rest, ...this.#chunks.slice(1)] : this.#chunks.slice(1)

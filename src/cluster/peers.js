@@ -38,8 +38,8 @@ export class Peers {
   #peers = new Map()
   /** @type {Map<string, Promise<void>>} by path */
   #meeting = new Map()
-  /** @type {NodeJS.Timeout | null} */
-  #timer = null
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer
   #isClosed = false
   #isLeaving = false
   /**
@@ -193,7 +193,7 @@ export class Peers {
   /** Forgets everybody. */
   close() {
     this.#isClosed = true
-    if (this.#timer !== null) clearInterval(this.#timer)
+    clearInterval(this.#timer)
     for (const { link } of this.#peers.values()) link.close()
     this.#peers.clear()
     this.#taking = null

@@ -39,7 +39,7 @@ export function relay({ client, rest, holder, isHolderAlive }) {
       clearTimeout(farewell)
       farewell = setTimeout(destroy, ms).unref()
     }
-    if (rest.length > 0) holder.write(rest)
+    holder.write(rest)
 
     client.on('data', (chunk) => {
       if (!holder.write(chunk)) client.pause()

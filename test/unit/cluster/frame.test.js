@@ -72,6 +72,14 @@ test('what is no frame ends the connection', async (t) => {
   assert.equal(socket.destroyed, true)
 })
 
+test('the largest frame that is sent is taken', async (t) => {
+  const { client, socket } = await connected(t)
+  const text = 'x'.repeat(16 * 1024 * 1024 - 2)
+  writeFrame(client, /** @type {any} */ (text))
+  const frame = await readFrame(socket, { timeoutMs: 60_000 })
+  assert.ok(frame?.value === text)
+})
+
 test('what the other side would not take is not sent', () => {
   const writes = /** @type {Buffer[]} */ ([])
   const socket = /** @type {any} */ ({ write: (/** @type {Buffer} */ bytes) => writes.push(bytes) })
@@ -96,6 +104,25 @@ function bytesOf(value) {
 }
 
 const whole = bytesOf({ op: 'session' })
+
+for (const [where, first, second] of /** @type {const} */ ([
+  ['in its head and behind it', 3, whole.length + 5],
+  ['at its end', whole.length, whole.length + 4],
+  ['behind it', whole.length + 2, whole.length + 4]
+]))
+  test(`what follows a frame stays whole, also where the socket gives all in pieces, cut ${where}`, async (t) => {
+    const { socket } = await connected(t)
+    const all = Buffer.concat([whole, Buffer.from('a1 NOOP\r\n')])
+    const cuts = [0, first, second, second + 2, all.length]
+    const pieces = cuts.slice(1).map((end, at) => all.subarray(cuts[at], end))
+    t.mock.method(socket, 'read', () => pieces.shift() ?? null)
+    const unshift = t.mock.method(socket, 'unshift', () => {}).mock
+    assert.deepEqual((await readFrame(socket, { timeoutMs: 60_000 }))?.value, { op: 'session' })
+    assert.deepEqual(
+      unshift.calls.map(({ arguments: [rest] }) => String(rest)),
+      ['a1 NOOP\r\n']
+    )
+  })
 
 test('of a frame that comes in pieces no copy of the secret stays in memory', async (t) => {
   const { client, socket } = await connected(t)

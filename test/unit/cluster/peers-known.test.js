@@ -89,7 +89,7 @@ test('a worker that is met shares the accounts, until it leaves or dies', async 
 })
 
 test('accounts of a worker that has died fall back, and those of one that leaves go to the other', async (t) => {
-  const { peers, self, other, sockets, registrars } = await setUp(t)
+  const { peers, self, other, sockets, events, registrars } = await setUp(t)
   await peers.meet(other)
   assert.equal(registrars(), 'other and self')
   for (const socket of sockets.splice(0)) socket.destroy()
@@ -101,10 +101,13 @@ test('accounts of a worker that has died fall back, and those of one that leaves
   peers.leave()
   assert.deepEqual([registrars(), peers.slots, peers.isTaking(self.path)], ['other', 1, false])
   const socket = sockets[0]?.resume() ?? assert.fail()
+  events.splice(0)
   peers.close()
   for (let turns = 0; turns < 1000 && !socket.destroyed; turns++) await turn()
   assert.ok(socket.destroyed)
   assert.deepEqual([peers.all, registrars()], [[], 'self'])
+  await turn()
+  assert.deepEqual(events.splice(0), [], 'nobody has gone but this one')
 })
 
 test('a start meets who is there and removes what killed ones left, and nothing else', async (t) => {

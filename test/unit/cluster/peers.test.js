@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { rename } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -32,7 +33,7 @@ async function setUp(t) {
     logger: silentLogger
   })
   t.after(() => peers.close())
-  return { peers, other, server }
+  return { folder, peers, other, server }
 }
 
 test('a worker that is closed while it meets another holds no link to it', async (t) => {
@@ -54,4 +55,37 @@ test('a worker that is closed while it starts looks for others no more', async (
   await starting
   assert.deepEqual(peers.all, [])
   assert.equal(mock.callCount(), 0)
+})
+
+test('a worker that hangs up as it is met is one that has gone', async (t) => {
+  const { peers, other, server } = await setUp(t)
+  server.on('connection', (socket) => socket.once('data', () => socket.destroy()))
+  await peers.meet(other)
+  assert.deepEqual(peers.all, [])
+})
+
+test('a run folder that cannot be read is told and looked at again; no look keeps a process from ending, or is left', async (t) => {
+  const { folder, other } = await setUp(t)
+  const set = t.mock.method(globalThis, 'setInterval').mock
+  const clear = t.mock.method(globalThis, 'clearInterval').mock
+  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+  const before = timers()
+  const told = Promise.withResolvers()
+  const peers = new Peers({
+    folder,
+    self: other,
+    onMet: () => {},
+    onGone: () => {},
+    logger: /** @type {any} */ ({ warn: told.resolve })
+  })
+  t.after(() => peers.close())
+  await peers.start()
+  assert.equal(timers(), before)
+  assert.equal(set.callCount(), 1)
+  await rename(folder, `${folder}-elsewhere`)
+  t.after(() => rename(`${folder}-elsewhere`, folder).catch(() => {}))
+  set.calls[0]?.arguments[0]()
+  assert.equal((await told.promise).err.code, 'ENOENT')
+  peers.close()
+  assert.equal(clear.calls[0]?.arguments[0], set.calls[0]?.result)
 })
