@@ -42,7 +42,7 @@ export function relay({ client, rest, holder, isHolderAlive }) {
     holder.write(rest)
 
     client.on('data', (chunk) => {
-      if (!holder.write(chunk)) client.pause()
+      if (!holder.write(chunk) && holder.writable) client.pause()
     })
     holder.on('drain', () => client.resume())
     // The client may have ended its side right behind its login: whoever read that has had the `end` event already.
@@ -73,10 +73,13 @@ export function relay({ client, rest, holder, isHolderAlive }) {
       destroyAfter(STALL_MS)
       client.once('finish', () => destroyAfter(LINGER_MS))
       client.end()
-      client.resume()
     }
     holder.on('end', finish)
-    holder.on('close', finish)
+    holder.on('close', () => {
+      // What the client still sends is dropped: only so is its end heard.
+      client.resume()
+      finish()
+    })
     // A killed worker's socket may end with a reset; 'close' follows, which calls `finish`.
     holder.on('error', () => {})
     client.on('close', () => {

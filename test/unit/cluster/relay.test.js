@@ -198,6 +198,24 @@ test('a worker whose connection is reset takes nobody with it, and the client is
   await isOver
 })
 
+for (const way of ['dies', 'ends its session'])
+  test(`a client that is held back as its worker ${way} may send the rest, is told, and is let go of as it closes`, async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const { near: client, far: program } = await connected(t)
+    const { near: holder, far: worker } = await connected(t)
+    const alive = async () => way !== 'dies'
+    const isOver = relay({ client, rest: Buffer.alloc(0), holder, isHolderAlive: alive })
+    program.end(Buffer.alloc(64 * 1024 * 1024, 'x'))
+    while (!client.isPaused()) await new Promise((resolve) => setImmediate(resolve))
+    if (way === 'ends its session') {
+      worker.end('* BYE done\r\n')
+      while (!client.writableEnded) await new Promise((resolve) => setImmediate(resolve))
+    }
+    worker.resetAndDestroy()
+    assert.equal(await text(program), way === 'dies' ? BYE : '* BYE done\r\n')
+    await isOver
+  })
+
 for (const [what, sent, isAlive, isTold] of /** @type {const} */ ([
   ['before it has said anything', '', false, true],
   ['behind a line', '* 1 EXISTS\r\n', false, true],
@@ -208,11 +226,13 @@ for (const [what, sent, isAlive, isTold] of /** @type {const} */ ([
   test(`a client is told with a line, and where one may begin, that its worker has died: ${what}`, async (t) => {
     const { near: client, far: program } = await connected(t)
     const { near: holder, far: worker } = await connected(t)
-    const alive = async () => isAlive
+    let asked = 0
+    const alive = async () => ++asked > 0 && isAlive
     const isOver = relay({ client, rest: Buffer.alloc(0), holder, isHolderAlive: alive })
     worker.end(Buffer.from(sent, 'latin1'))
     const got = (await buffer(program)).toString('latin1')
     assert.equal(got, isTold ? `${sent}${BYE}` : sent)
     program.destroy()
     await isOver
+    assert.equal(asked, 1)
   })
