@@ -188,7 +188,13 @@ test('no more points are kept than the charts show, and none once the server is 
     services,
     pointMs: 1
   })
+  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+  const before = timers()
+  const { mock } = t.mock.method(globalThis, 'setInterval')
   state.start()
+  assert.deepEqual(mock.calls[0]?.arguments.slice(1), [1])
+  assert.equal(timers(), before, 'they keep no process from ending')
+  mock.restore()
   while (asked.count < 730) await sleep(5)
   state.close()
   // The hour, and the point of now.

@@ -9,6 +9,23 @@ test('what many ask for at once is done once, and again for whoever asks later',
   assert.equal(await ask(), 2)
 })
 
+test('whoever asks while it is being done gets its result, too', async () => {
+  const begun = Promise.withResolvers()
+  const done = Promise.withResolvers()
+  let count = 0
+  const ask = sharedWork(async () => {
+    count++
+    begun.resolve(undefined)
+    return await done.promise
+  })
+  const first = ask()
+  assert.equal(count, 0, 'it begins in the next turn')
+  await begun.promise
+  const second = ask()
+  done.resolve('whole')
+  assert.deepEqual([await first, await second, count], ['whole', 'whole', 1])
+})
+
 test('a failure is told to all who wait, and the next who asks begins anew', async () => {
   let isBroken = true
   const ask = sharedWork(async () => {
