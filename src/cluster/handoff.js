@@ -47,7 +47,6 @@ export async function offerSession(path, unlocked, client, isHolderAlive) {
   try {
     await once(socket, 'connect')
   } catch {
-    socket.destroy()
     return { state: 'gone' }
   }
   socket.on('error', () => socket.destroy())

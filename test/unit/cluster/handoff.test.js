@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { createConnection, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { readFrame } from '../../../src/cluster/frame.js'
+import { readFrame, writeFrame } from '../../../src/cluster/frame.js'
 import { offerSession, takeSession } from '../../../src/cluster/handoff.js'
 import { SecretBuffer } from '../../../src/crypto/secret-buffer.js'
 import { MailError } from '../../../src/errors.js'
@@ -163,6 +163,15 @@ test('a worker that answers while it is asked whether it lives keeps the session
   offer.socket.destroy()
 })
 
+test('a worker that has answered is asked no more whether it lives', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let asked = 0
+  const alive = async () => ++asked > 0
+  assert.equal(await offerTo(await holderOf(t, TAKING), 's', alive), 'taken')
+  t.mock.timers.tick(60_000)
+  assert.equal(asked, 0)
+})
+
 test('where nobody listens the worker has gone', async () => {
   assert.equal(await offerTo('/nonexistent/holder.sock', 's'), 'gone')
 })
@@ -211,6 +220,25 @@ test('a session is taken with the account as it was when its key was unwrapped',
   })
   await assert.rejects(offerTo(path, 's'), { code: 'BUSY' })
   assert.deepEqual(epochs, [1])
+})
+
+test('from a worker of an earlier release, which sends no epoch of the key, a session is taken as the account is now', async (t) => {
+  /** @type {number[]} */
+  const epochs = []
+  const path = await holderOf(t, {
+    ...TAKING,
+    findAccount: async (id) => /** @type {any} */ ({ id, keyEpoch: 2 }),
+    acquire: async ({ account, masterKey }) => {
+      masterKey.dispose()
+      epochs.push(account.keyEpoch)
+      return /** @type {any} */ ({ release: async () => {} })
+    }
+  })
+  const socket = createConnection(path)
+  t.after(() => socket.destroy())
+  writeFrame(socket, { op: 'session', accountId: 'account' }, Buffer.alloc(32, 1))
+  const answer = await readFrame(socket, { timeoutMs: 60_000 })
+  assert.deepEqual([answer?.value, epochs], [{ state: 'taken' }, [2]])
 })
 
 test('of sessions that wait together for their mailbox to be opened, as many are taken as the account may have', async (t) => {
