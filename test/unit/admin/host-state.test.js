@@ -18,6 +18,8 @@ test('points are kept at their interval, whoever looks meanwhile; the last one i
       sessions: { connections: 2, loggedIn: 1, idling: 0 },
       commands: { NOOP: { OK: 1, NO: 20, BAD: 300 }, FETCH: { OK: 4000, NO: 0, BAD: 0 } },
       logins: { accepted: 9, refused: 1, throttled: 20 },
+      deliveries: { stored: 7, refused: 8, failed: 9, bytes: 10 },
+      sync: { duration: { counts: [1, 0, 20], sum: 300 } },
       mailboxes: { open: 1 },
       process: { rss: 5 }
     },
@@ -57,6 +59,7 @@ test('points are kept at their interval, whoever looks meanwhile; the last one i
     [2, 10, 3]
   )
   assert.deepEqual([points[0]?.commands, points[0]?.loginsRefused], [8642, 42])
+  assert.deepEqual([points[0]?.deliveries, points[0]?.syncs, points[0]?.openMailboxes], [14, 42, 2])
 })
 
 test('a check of the directory serves for ten minutes, unless it failed, and a list of backups for one', async (t) => {
@@ -202,4 +205,30 @@ test('no more points are kept than the charts show, and none once the server is 
   const { count } = asked
   await sleep(20)
   assert.equal(asked.count, count)
+})
+
+test('a directory that is damaged, or has keys that contradict each other, is whole for nobody', async (t) => {
+  const { services, clock } = await openTestAccounts(t)
+  const found = { problems: ['row 3 missing'], misfits: ['one'], keyless: [] }
+  services.directory.quickCheck = async () => ({ ...found })
+  const survey = { mailboxes: 0, misshapen: 0, unreadable: 0, damaged: 0 }
+  const state = new HostState({
+    workers: async () => [],
+    silentWorkers: async () => 0,
+    survey: /** @type {any} */ ({ readCurrent: async () => survey }),
+    backups: { list: async () => NO_BACKUPS },
+    certificates: () => [],
+    services
+  })
+  const integrity = async () => {
+    clock.advance(600_001)
+    const { checks } = await state.deepHealth()
+    const check = checks.find(({ name }) => name === 'integrity')
+    return `${check?.status}: ${check?.text}`
+  }
+  assert.match(await integrity(), /^fail: The directory is damaged/)
+  found.problems.pop()
+  assert.match(await integrity(), /^fail: The keys of .* one/)
+  found.misfits.pop()
+  assert.match(await integrity(), /^ok: /)
 })
