@@ -63,6 +63,28 @@ test('what listing fails with is told to whoever waits, and the next one looks a
   assert.equal(await again, LIST)
 })
 
+test('a list serves while it is no older than asked for, counted from when it was begun, and leaves no timer', async () => {
+  const { clock, looks, watch } = openWatch()
+  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+  const before = timers()
+  const asked = watch.list(60_000)
+  clock.advance(1000)
+  looks[0]?.resolve(LIST)
+  assert.equal(await asked, LIST)
+  assert.equal(timers(), before)
+  clock.advance(59_000)
+  assert.equal(await watch.list(60_000), LIST)
+  assert.equal(looks.length, 1)
+  // A clock that was set back makes no list serve for longer.
+  for (const ms of [1, -120_003]) {
+    clock.advance(ms)
+    const again = watch.list(60_000)
+    looks.at(-1)?.resolve(LIST)
+    await again
+  }
+  assert.equal(looks.length, 3)
+})
+
 test('a store that accepts and never answers hides nothing else, and has one connection however many ask', async (t) => {
   /** @type {Set<import('node:net').Socket>} */
   const sockets = new Set()

@@ -1,6 +1,6 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { mkdir, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { deleteAccount } from '../../../src/accounts/remove-account.js'
@@ -68,6 +68,41 @@ test('a survey looks at every mailbox and all mail that waits, and names ten of 
   assert.deepEqual([look.mailboxes, look.misshapen, look.unreadable], [51, 11, 11])
   assert.deepEqual([look.misshapenIds.length, look.unreadableIds.length], [10, 10])
   assert.deepEqual([look.spoolFiles, look.spoolBytes], [40, 820])
+  await survey.close()
+})
+
+test('a survey sums up write-ahead logs, and finds the largest and the oldest wherever they are', async (t) => {
+  const { services, data } = await openTestAccounts(t)
+  const { directory, clock, logger } = services
+  const whichAreOpen = async (/** @type {string[]} */ ids) => ids
+  const ages = [7, 5, 9, 8, 6]
+  for (const [nth, seconds] of ages.entries()) {
+    const { account } = await makeAccount(services, `user${nth}@example.org`)
+    await writeFile(join(account.folder, 'mail.db-wal'), 'x'.repeat(1000 - 100 * seconds))
+    await mkdir(join(account.folder, 'spool', 'aside'), { recursive: true })
+    await writeFile(join(account.folder, 'spool', 'aside', 'x.sealed'), 'x')
+    for (const [name, more] of /** @type {const} */ ([
+      ['a', 1],
+      ['b', 0],
+      ['c', 1]
+    ])) {
+      const path = join(account.folder, 'spool', `${name}.sealed`)
+      await writeFile(path, 'x')
+      await utimes(path, seconds + more, seconds + more)
+    }
+  }
+  const { account: unreachable } = await makeAccount(services, 'loop@example.org')
+  await rm(join(unreachable.folder, 'mail.db'))
+  await symlink('mail.db', join(unreachable.folder, 'mail.db'))
+  await directory.flush()
+  const survey = new HostSurvey({ data, directory, whichAreOpen, clock, logger })
+  await survey.look()
+  const look = await survey.look()
+  assert.deepEqual([look.walBytes, look.largestWalBytes], [1500, 500])
+  assert.deepEqual([look.oldestSpoolMs, look.oldestOpenSpoolMs, look.setAside], [5000, 5000, 5])
+  assert.equal(look.directoryWalBytes, statSync(join(data, 'directory.db-wal')).size)
+  assert.ok(look.directoryWalBytes > 0)
+  assert.deepEqual([look.misshapenIds, look.unreadableIds], [[], [unreachable.id]])
   await survey.close()
 })
 
