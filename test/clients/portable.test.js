@@ -55,7 +55,7 @@ test('a mailbox is exported as files and as one file, which a mail program reads
   const tree = join(scratch, 'tree')
   const written = await letterlock(['export', tree, '--format', 'eml', ...common], pass)
   assert.equal(written.code, 0, written.stderr)
-  assert.match(written.stdout, /^1 messages of 6 mailboxes/)
+  assert.match(written.stdout, /^1 message of 6 mailboxes/)
   assert.deepEqual(readFileSync(join(tree, 'INBOX', '00000001.eml')), madeMessage('one'))
   const again = await letterlock(['export', tree, ...common], pass)
   assert.deepEqual([again.code, again.stdout], [2, ''])

@@ -271,6 +271,6 @@ test(
     const { code, stdout, stderr } = await restore()
     assert.equal(code, 1)
     assert.match(stderr, /^not restored: user@example\.org \(BACKUP_MISSING\)$/m)
-    assert.match(stdout, /^1 accounts restored from \S+, 1 missing$/m)
+    assert.match(stdout, /^1 account restored from \S+, 1 missing$/m)
   }
 )

@@ -143,7 +143,7 @@ test('an account is restored beside a running server: its sessions end, mail tha
     ['restore', ANNA, '--message-id', '<n3@example.net>', '--password-stdin'],
     `${PASSWORD}\n`
   )
-  assert.match(folder.stdout, /^1 messages restored into (Restored \S+\/INBOX)\n/)
+  assert.match(folder.stdout, /^1 message restored into (Restored \S+\/INBOX)\n/)
   const name = /into (.*)\n/.exec(folder.stdout)?.[1] ?? ''
   while ((await countOf(second, name)) !== 1) await sleep(20)
   second.destroy()
@@ -236,7 +236,7 @@ test('one bad mailbox: exit code 1, its address for the operator, everybody else
   const restored = await backup(restore, `${recoveryKey}\n`, join(root, 'fresh'))
   assert.equal(restored.code, 1)
   assert.ok(restored.stderr.includes(`not restored: ${address} (BACKUP_MISSING)\n`))
-  assert.match(restored.stdout, /^1 accounts restored from \S+, 1 missing$/m)
+  assert.match(restored.stdout, /^1 account restored from \S+, 1 missing$/m)
 })
 
 test('a restore that waits for somebody to answer keeps no backup away', async (t) => {

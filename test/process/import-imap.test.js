@@ -206,7 +206,7 @@ test('a list of accounts must be private; each is copied, and one that fails sto
   const { code, stdout, stderr } = await letterlock(args)
   assert.equal(code, 1, stderr)
   assert.match(stdout, /^ben@example\.org: done: copied 10,/m)
-  assert.match(stdout, /^1 accounts are there, 0 in part, 1 not at all$/m)
+  assert.match(stdout, /^1 account is there, 0 in part, 1 not at all$/m)
   assert.match(stderr, /ann@example\.org: letterlock: .*refused the login/)
 })
 

@@ -9,7 +9,7 @@ import { scratchFolder } from '../../helpers/process.js'
 const COPY = `process.stdin.on('end', () => {
   console.log('INBOX: 1 of 3, 1/s, 2 s left')
   console.log('copied 3, there already 0')
-  console.log('1 folders')
+  console.log('1 folder')
 }).resume()`
 
 test('a line that is none ends the list after what is under way, which is told', async (t) => {

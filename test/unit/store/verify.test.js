@@ -35,7 +35,7 @@ const CONTRADICTIONS = /** @type {ReadonlyArray<readonly [string, string]>} */ (
     'DELETE FROM messages WHERE content_id = 2',
     'content without a message and not left to the sweep, number 2'
   ],
-  ['UPDATE messages SET content_id = 77 WHERE content_id = 1', '1 references to nothing'],
+  ['UPDATE messages SET content_id = 77 WHERE content_id = 1', '1 reference to nothing'],
   [
     'UPDATE search_state SET listed_through = 1000',
     'content neither in the search index nor waiting for it, number 3'
