@@ -14,13 +14,13 @@ import { rename, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { sortInSlices } from '../store/sort/sliced-sort.js'
-import { isThere } from '../support/is-there.js'
 import { Slicer } from '../support/slicer.js'
 import { syncFolder } from '../support/write-file.js'
 import {
   TEMPORARY_FOLDER,
   asMailError,
   asReadError,
+  codeOf,
   makeFolder,
   openFolderIfThere,
   readFolder,
@@ -215,8 +215,11 @@ export async function removeSpoolFiles(spoolFolder, names) {
   if (names.length === 0) return
   await asMailError(async () => {
     await Promise.all(names.map((name) => removeIfThere(join(spoolFolder, name))))
-    // An account that was restored under another name has the names of the old one's files, and no spool before its first mail.
-    await syncFolder((await isThere(spoolFolder)) ? spoolFolder : dirname(spoolFolder))
+    await syncFolder(spoolFolder).catch((error) => {
+      // An account that was restored under another name knows the old one's files, and has no spool before its first mail.
+      if (codeOf(error) !== 'ENOENT') throw error
+      return syncFolder(dirname(spoolFolder))
+    })
   })
 }
 

@@ -97,35 +97,22 @@ test('what was in INBOX when the process died before the unlink comes in once', 
   assert.deepEqual(await store.listDrained(), [])
 })
 
-test('what was unlinked when the process died before the forgetting is forgotten by the next run', async (t) => {
-  const { put, drain, store } = await setUp(t)
-  await put('once')
-  const dying = altered(store, {
-    forgetDrained: async () => {
-      throw new Error('killed')
-    }
+for (const isSpoolThere of [true, false])
+  test(`what was unlinked when the process died before the forgetting is forgotten by the next run, the spool ${isSpoolThere ? 'there' : 'gone, as after a restore under another name'}`, async (t) => {
+    const { put, drain, store, spoolFolder } = await setUp(t)
+    await put('once')
+    const dying = altered(store, {
+      forgetDrained: async () => {
+        throw new Error('killed')
+      }
+    })
+    await assert.rejects(drain({ store: dying }), /killed/)
+    assert.equal((await store.listDrained()).length, 1)
+    if (!isSpoolThere) rmSync(spoolFolder, { recursive: true })
+    assert.deepEqual(await drain(), NOTHING)
+    assert.deepEqual(await store.listDrained(), [])
+    assert.equal((await readInbox(store)).length, 1)
   })
-  await assert.rejects(drain({ store: dying }), /killed/)
-  assert.equal((await store.listDrained()).length, 1)
-  assert.deepEqual(await drain(), NOTHING)
-  assert.deepEqual(await store.listDrained(), [])
-  assert.equal((await readInbox(store)).length, 1)
-})
-
-test('names are forgotten also where the spool has gone, as in an account that was restored under another name', async (t) => {
-  const { put, drain, store, spoolFolder } = await setUp(t)
-  await put('once')
-  const dying = altered(store, {
-    forgetDrained: async () => {
-      throw new Error('killed')
-    }
-  })
-  await assert.rejects(drain({ store: dying }), /killed/)
-  rmSync(spoolFolder, { recursive: true })
-  assert.deepEqual(await drain(), NOTHING)
-  assert.deepEqual(await store.listDrained(), [])
-  assert.equal((await readInbox(store)).length, 1)
-})
 
 test('the file is in the spool until the store says that the message is durable', async (t) => {
   const { put, drain, store, spoolFolder } = await setUp(t)
