@@ -13,6 +13,7 @@
  * @typedef {{ kind: 'fields', start: number, end: number, fields: string[], not: boolean }} FieldsSection - a header
  *   block to send through `filterHeader`
  */
+import { fieldNameNumber, numberOfFieldName } from './field-name.js'
 import { scanHeader } from './header.js'
 
 const BLANK_LINE = Buffer.from('\r\n')
@@ -64,8 +65,7 @@ export function resolvePart(tree, path) {
  * @returns {Buffer}
  */
 export function filterHeader(block, { fields, not }) {
-  const wanted = new Set(fields.map((name) => name.toLowerCase()))
-  const longest = fields.reduce((length, name) => Math.max(length, name.length), 0)
+  const { names, numbers } = wantedOf(fields)
   /**
    * The start and end of each run of kept lines.
    *
@@ -74,11 +74,10 @@ export function filterHeader(block, { fields, not }) {
   const runs = []
   let runEnd = -1
   scanHeader(block, (start, nameEnd, _, end) => {
-    const length = nameEnd - start
     const isNamed =
       nameEnd !== -1 &&
-      length <= longest &&
-      wanted.has(block.toString('latin1', start, nameEnd).toLowerCase())
+      numbers.has(fieldNameNumber(block, start, nameEnd)) &&
+      names.has(block.toString('latin1', start, nameEnd).toLowerCase())
     if (isNamed === not) return
     if (start === runEnd) runs.pop()
     else runs.push(start)
@@ -89,6 +88,34 @@ export function filterHeader(block, { fields, not }) {
   // A header that was cut off in its last line has no line end of its own.
   const isCut = runs.length > 0 && lastByte !== LF && lastByte !== CR
   return copyRuns(block, runs, isCut ? Buffer.concat([BLANK_LINE, BLANK_LINE]) : BLANK_LINE)
+}
+
+/**
+ * @typedef {object} WantedFields
+ * @property {ReadonlySet<string>} names - in lower case
+ * @property {ReadonlySet<number>} numbers - of them (field-name.js): most fields of a header have none of these
+ */
+
+/**
+ * Of the fields of commands, which are answered for many messages each.
+ *
+ * @type {WeakMap<ReadonlyArray<string>, WantedFields>}
+ */
+const wantedFields = new WeakMap()
+
+/**
+ * @param {readonly string[]} fields - in any case; never changed
+ * @returns {WantedFields}
+ */
+function wantedOf(fields) {
+  const known = wantedFields.get(fields)
+  if (known) return known
+  const wanted = {
+    names: new Set(fields.map((name) => name.toLowerCase())),
+    numbers: new Set(fields.map(numberOfFieldName))
+  }
+  wantedFields.set(fields, wanted)
+  return wanted
 }
 
 /**

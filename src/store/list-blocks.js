@@ -15,7 +15,7 @@ import { compressFrame, decompressFrame, decompressInto } from './zstd.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
- * @typedef {'envelope' | 'bodyStructure' | 'partTree' | 'fields' | 'received'} BlockKind
+ * @typedef {'envelope' | 'bodyStructure' | 'partTree' | 'fields' | 'received' | 'signatures'} BlockKind
  */
 
 /** Contents of one block. The migrations know it too. */
@@ -37,11 +37,19 @@ const TABLES = {
   bodyStructure: 'body_structure_blocks',
   partTree: 'part_tree_blocks',
   fields: 'field_blocks',
-  received: 'received_blocks'
+  received: 'received_blocks',
+  signatures: 'signature_blocks'
 }
 
 /** @type {readonly BlockKind[]} */
-export const BLOCK_KINDS = ['envelope', 'bodyStructure', 'partTree', 'fields', 'received']
+export const BLOCK_KINDS = [
+  'envelope',
+  'bodyStructure',
+  'partTree',
+  'fields',
+  'received',
+  'signatures'
+]
 
 /**
  * @param {number} contentId

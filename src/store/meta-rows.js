@@ -1,6 +1,6 @@
 /**
  * Rows of what the MIME code makes of a content once, at arrival: `message_meta`, `message_envelopes`,
- * `message_structures`, `message_fields` and `message_received`. A row that an older version of that code made, or one
+ * `message_structures`, `message_fields`, `message_received` and `message_signatures`. A row that an older version of that code made, or one
  * that is missing, is made again when it is read.
  */
 import { BUILDER_VERSION, buildMessageMeta } from '../mime/message-meta.js'
@@ -55,6 +55,11 @@ export function writeMeta(db, contentId, meta) {
     prepared(db, 'INSERT OR REPLACE INTO message_received (content_id, lines) VALUES (?, ?)').run(
       contentId,
       listed.received
+    )
+  if (listed?.signatures)
+    prepared(db, 'INSERT OR REPLACE INTO message_signatures (content_id, lines) VALUES (?, ?)').run(
+      contentId,
+      listed.signatures
     )
 }
 

@@ -6,7 +6,8 @@
  * Whoever finds it in neither makes it again from the content.
  */
 import { isMailError } from '../errors.js'
-import { BUILDER_VERSION } from '../mime/message-meta.js'
+import { tellsOthers } from '../mime/header-fields.js'
+import { BUILDER_VERSION, metaBytes } from '../mime/message-meta.js'
 import { prepared } from '../database/statement.js'
 import {
   BLOCK_CONTENTS,
@@ -21,12 +22,19 @@ import { rebuildMeta, writeMetas } from './meta-rows.js'
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
  * @typedef {import('./list-blocks.js').BlockKind} BlockKind
+ * @typedef {import('../mime/message-meta.js').MessageMeta} MessageMeta
  * @typedef {(Buffer | null)[]} Entries - by place
  *
  * @typedef {object} PackPort
  * @property {<T>(work: (db: Database) => T) => Promise<T>} read
  * @property {<T>(work: (db: Database) => T) => Promise<T>} write - in a transaction
  */
+
+/** To be raised when all is to be gone through anew, because more of what is found there has to be made again. */
+const PACKING = 1
+
+/** What `list_packing` has as its version: higher when either is, and than the BUILDER_VERSION that stood there before. */
+const PACKING_VERSION = BUILDER_VERSION * 1000 + PACKING
 
 /**
  * Contents that a block must be behind the newest one: those that came at the same time may not be complete yet, and what
@@ -36,6 +44,10 @@ const LAG_CONTENTS = 128
 
 /** Blocks of one transaction: some 4 ms. */
 const STEP_BLOCKS = 4
+
+/** What is made again of so many messages is written together, some 2 ms; or of so many bytes. */
+const MADE_TOGETHER = 32
+const MADE_BYTES = 256 * 1024
 
 /** Blocks with rows that came too late for the first time, in one run. */
 const LATE_BLOCKS = 256
@@ -87,7 +99,7 @@ function readProgress(db) {
   const newest = prepared(db, 'SELECT max(id) FROM contents', 'value').get()
   return {
     // What older code has packed is made again.
-    through: builderVersion < BUILDER_VERSION ? 0 : through,
+    through: builderVersion < PACKING_VERSION ? 0 : through,
     newest: /** @type {number | null} */ (newest) ?? 0
   }
 }
@@ -139,13 +151,15 @@ function findLateBlocks(db) {
  * @param {number} [through] - contents.id below which all is packed then
  */
 async function packBlocks({ read, write }, numbers, through) {
-  for (const contentId of await read((db) => numbers.flatMap((number) => findMissing(db, number))))
-    await remake({ read, write }, contentId)
+  await remake(
+    { read, write },
+    await read((db) => numbers.flatMap((number) => findMissing(db, number)))
+  )
   await write((db) => {
     for (const number of numbers) packBlock(db, number)
     if (through === undefined) return
     prepared(db, 'UPDATE list_packing SET builder_version = ?, through = ?').run(
-      BUILDER_VERSION,
+      PACKING_VERSION,
       through
     )
   })
@@ -154,7 +168,7 @@ async function packBlocks({ read, write }, numbers, through) {
 /**
  * @param {Database} db
  * @param {number} number - of a block
- * @returns {number[]} contents of which nothing is there that is of use
+ * @returns {number[]} contents of which nothing is there that is of use, or fields that older code listed
  */
 function findMissing(db, number) {
   const first = number * BLOCK_CONTENTS
@@ -166,22 +180,70 @@ function findMissing(db, number) {
       'value'
     ).all(BUILDER_VERSION, first, first + BLOCK_CONTENTS - 1)
   )
-  if (ids.length === 0) return ids
-  const block = readBlock(db, 'envelope', number)
-  return block === null ? ids : ids.filter((id) => !block.has(placeOf(id)))
+  const block = ids.length === 0 ? null : readBlock(db, 'envelope', number)
+  const lacking = block === null ? ids : ids.filter((id) => !block.has(placeOf(id)))
+  return [...new Set([...lacking, ...findUntelling(db, number)])]
+}
+
+/**
+ * @param {Database} db
+ * @param {number} number - of a block
+ * @returns {number[]} contents whose fields do not tell which others there are (mime/header-fields.js)
+ */
+function findUntelling(db, number) {
+  const first = number * BLOCK_CONTENTS
+  const rows = /** @type {[number, Buffer][]} */ (
+    prepared(
+      db,
+      `SELECT content_id, fields FROM message_fields
+       WHERE content_id BETWEEN ? AND ? AND builder_version >= ? AND fields IS NOT NULL`,
+      'array'
+    ).all(first, first + BLOCK_CONTENTS - 1, BUILDER_VERSION)
+  )
+  const newest = new Map(rows)
+  const block = readBlock(db, 'fields', number)
+  if (block !== null)
+    for (let place = 0; place < BLOCK_CONTENTS; place++) {
+      const entry = block.entry(place)
+      if (entry !== null && !newest.has(first + place)) newest.set(first + place, entry)
+    }
+  return [...newest].flatMap(([id, fields]) => (tellsOthers(fields) ? [] : [id]))
 }
 
 /**
  * @param {PackPort} port
- * @param {number} contentId
+ * @param {readonly number[]} contentIds
  */
-async function remake({ read, write }, contentId) {
+async function remake({ read, write }, contentIds) {
+  /** @type {Map<number, MessageMeta>} */
+  const made = new Map()
+  let bytes = 0
+  const writeMade = async () => {
+    if (made.size > 0) await write((db) => writeMetas(db, made))
+    made.clear()
+    bytes = 0
+  }
+  for (const contentId of contentIds) {
+    const meta = await rebuildIfReadable(read, contentId)
+    if (meta === null) continue
+    made.set(contentId, meta)
+    bytes += metaBytes(meta)
+    if (made.size >= MADE_TOGETHER || bytes >= MADE_BYTES) await writeMade()
+  }
+  await writeMade()
+}
+
+/**
+ * @param {PackPort['read']} read
+ * @param {number} contentId
+ * @returns {Promise<MessageMeta | null>} null: it is gone meanwhile, or cannot be read; whoever asks for that message hears of it
+ */
+async function rebuildIfReadable(read, contentId) {
   try {
-    const meta = await rebuildMeta(read, contentId)
-    await write((db) => writeMetas(db, [[contentId, meta]]))
+    return await rebuildMeta(read, contentId)
   } catch (error) {
-    // Gone meanwhile, or it cannot be read: whoever asks for that message hears of it.
-    if (!isMailError(error, 'MESSAGE_GONE') && !isMailError(error, 'ACCOUNT_DAMAGED')) throw error
+    if (isMailError(error, 'MESSAGE_GONE') || isMailError(error, 'ACCOUNT_DAMAGED')) return null
+    throw error
   }
 }
 
@@ -199,11 +261,12 @@ function packBlock(db, number) {
     'SELECT content_id, body_structure, part_tree FROM message_structures',
     ['message_structures']
   )
-  // A message that has its fields in a block has its Received there, or none.
+  // A message that has its fields in a block has the lines that stand apart there, or none.
   packing.pack(
-    ['fields', 'received'],
-    'SELECT content_id, fields, lines FROM message_fields LEFT JOIN message_received USING (content_id)',
-    ['message_fields', 'message_received']
+    ['fields', 'received', 'signatures'],
+    `SELECT content_id, fields, r.lines, s.lines FROM message_fields
+     LEFT JOIN message_received r USING (content_id) LEFT JOIN message_signatures s USING (content_id)`,
+    ['message_fields', 'message_received', 'message_signatures']
   )
 }
 
@@ -239,7 +302,7 @@ class Packing {
   /**
    * Moves what goes together: all of a content or none, which is so where a piece is too long or is not kept.
    *
-   * @param {readonly BlockKind[]} kinds - only the last of several may be NULL
+   * @param {readonly BlockKind[]} kinds - any but the first may be NULL
    * @param {string} select - content id and a column of each kind, from tables with a builder_version
    * @param {readonly string[]} tables - that the rows are deleted from
    */

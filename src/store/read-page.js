@@ -15,18 +15,21 @@ import { rememberContents } from './remember-contents.js'
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
  * @typedef {import('./mailbox-view.js').MailboxView} MailboxView
- * @typedef {'envelope' | 'bodyStructure' | 'fields' | 'received'} ColumnKind
+ * @typedef {import('../mime/field-choice.js').FieldChoice} FieldChoice
+ * @typedef {import('../mime/listed-fields.js').ApartKind} ApartKind
+ * @typedef {'envelope' | 'bodyStructure' | 'fields' | 'received' | 'signatures'} ColumnKind
  *
  * @typedef {object} PageNeeds
  * @property {boolean} withDates - whether INTERNALDATE is asked for
  * @property {readonly ColumnKind[]} columns
+ * @property {readonly FieldChoice[]} [choices] - of header fields: the page ends before a message whose `fields` do not tell them
  * @property {'none' | 'kept' | 'all'} previews - `kept`: those that have been made; `all`: the page ends before a message
  *   that has none
  *
  * @typedef {object} PageColumn
  * @property {number[]} starts - where in `bytes` each message begins, and behind them where the last one ends
  * @property {Buffer} bytes - of all messages, one after the other: ENVELOPE, BODYSTRUCTURE, the index and lines of
- *   src/mime/header-fields.js, or the lines of Received
+ *   src/mime/header-fields.js, or the lines that stand apart from these
  *
  * @typedef {object} MessagePage - all lists are parallel
  * @property {number[]} uids - ascending; of messages that lie close together, those between them are there as well
@@ -67,12 +70,14 @@ const ROWS = {
  * @returns {MessagePage | null} null when the first message must be read by itself: something is missing, or was made by
  *   an older version of the code
  */
-export function readPage(db, view, slots, { withDates, columns: kinds, previews }) {
+export function readPage(db, view, slots, { withDates, columns: kinds, choices = [], previews }) {
   const rows = (withDates ? null : rowsOfView(view, slots)) ?? readRows(db, view, slots, withDates)
   const { contentIds, ...page } = rows
   arena.reset()
   const blocks = new BlockReader(db, arena)
-  const columns = kinds.map((kind) => new ColumnReader(db, blocks, kind))
+  const columns = kinds.map(
+    (kind) => new ColumnReader(db, blocks, kind, kind === 'fields' ? choices : [])
+  )
   /** @type {(string | null)[]} */
   const madePreviews = []
   let count = 0
@@ -110,15 +115,20 @@ export function readListRow(db, kind, contentId) {
   return row === undefined || isStale(row[0]) ? null : row[1]
 }
 
+/** @type {Readonly<Record<ApartKind, string>>} */
+const APART_ROWS = {
+  received: 'SELECT lines FROM message_received WHERE content_id = ?',
+  signatures: 'SELECT lines FROM message_signatures WHERE content_id = ?'
+}
+
 /**
  * @param {Database} db
+ * @param {ApartKind} kind
  * @param {number} contentId
  * @returns {Buffer | undefined} undefined: the message has no such lines
  */
-export const readReceivedRow = (db, contentId) =>
-  /** @type {Buffer | undefined} */ (
-    prepared(db, 'SELECT lines FROM message_received WHERE content_id = ?', 'value').get(contentId)
-  )
+export const readApartRow = (db, kind, contentId) =>
+  /** @type {Buffer | undefined} */ (prepared(db, APART_ROWS[kind], 'value').get(contentId))
 
 /**
  * @param {Database} db
@@ -134,6 +144,7 @@ export const readPreviewRow = (db, contentId) =>
 class ColumnReader {
   #db
   #blocks
+  #choices
   #pieces = new Pieces()
   #starts = [0]
   #length = 0
@@ -147,10 +158,12 @@ class ColumnReader {
    * @param {Database} db
    * @param {BlockReader} blocks
    * @param {ColumnKind} kind
+   * @param {readonly FieldChoice[]} choices - that each message's must tell
    */
-  constructor(db, blocks, kind) {
+  constructor(db, blocks, kind, choices) {
     this.#db = db
     this.#blocks = blocks
+    this.#choices = choices
     this.kind = kind
   }
 
@@ -166,6 +179,8 @@ class ColumnReader {
     this.#bytes = bytes
     this.#start = packed?.start ?? 0
     this.#end = packed?.end ?? bytes.length
+    for (const choice of this.#choices)
+      if (!choice.isToldBy(bytes, this.#start, this.#end)) return false
     return true
   }
 
@@ -190,7 +205,9 @@ class ColumnReader {
  * @returns {Buffer | null} null as `readListRow` gives it
  */
 const readRow = (db, kind, contentId) =>
-  kind === 'received' ? (readReceivedRow(db, contentId) ?? NONE) : readListRow(db, kind, contentId)
+  kind === 'received' || kind === 'signatures'
+    ? (readApartRow(db, kind, contentId) ?? NONE)
+    : readListRow(db, kind, contentId)
 
 /** Pieces of Buffers that are to be one; neighbours are copied as one run. */
 class Pieces {

@@ -6,16 +6,21 @@ import { accountFolder, rawHandle, stage } from './account-folder.js'
 
 /**
  * @param {number} number
- * @param {{ received?: number, extra?: string }} [what] - lines of Received, and more fields
+ * @param {{ received?: number, signatures?: number, extra?: string }} [what] - lines of Received and DKIM-Signature, and more
+ *   fields
  * @returns {Buffer}
  */
-export function listedMail(number, { received = 1, extra = '' } = {}) {
+export function listedMail(number, { received = 1, signatures = 1, extra = '' } = {}) {
   const hops = Array.from(
     { length: received },
     (_, hop) => `Received: from hop${hop}.example by mx.example with ESMTP id ${number}\r\n`
   )
+  const signed = Array.from(
+    { length: signatures },
+    (_, nth) => `DKIM-Signature: v=1; d=${nth}.example; b=${number}\r\n`
+  )
   return Buffer.from(
-    `${hops.join('')}From: Writer ${number} <w${number}@example.org>\r\nTo: reader@example.org\r\n` +
+    `${hops.join('')}${signed.join('')}From: Writer ${number} <w${number}@example.org>\r\nTo: reader@example.org\r\n` +
       `Subject: marker-${number}\r\nMessage-ID: <${number}@example.org>\r\n${extra}\r\nText ${number}\r\n`
   )
 }

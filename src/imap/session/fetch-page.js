@@ -3,11 +3,11 @@
  * one kind of stored bytes from a page that the store has put together; nothing is awaited and no object is made for a
  * message.
  */
-import { chooseFields } from '../../mime/header-fields.js'
+import { chooseFields } from '../../mime/field-choice.js'
 import { MAX_SECTIONS, isTopHeader } from './fetch-plan.js'
 import { flagsText } from './flag-lines.js'
 
-/** @import { FieldChoice } from '../../mime/header-fields.js' */
+/** @import { FieldChoice } from '../../mime/field-choice.js' */
 /** @import { ColumnKind, MessagePage, PageColumn, PageNeeds } from '../../store/read-page.js' */
 /** @import { FetchItem } from '../protocol/values/fetch-item.js' */
 /** @import { FetchWriter } from '../protocol/compile/fetch.js' */
@@ -18,6 +18,7 @@ import { flagsText } from './flag-lines.js'
  * @typedef {object} PagePlan
  * @property {PageNeeds} needs
  * @property {ReadonlyMap<FetchItem, FieldChoice>} choices - of header fields, by the section that asks for them
+ * @property {boolean} isCertain - whether lists tell all of them, whatever other fields a message has
  */
 
 /** @type {Readonly<Partial<Record<FetchItem['kind'], ColumnKind | null>>>} */
@@ -50,7 +51,7 @@ export function planPages({ items, setsSeen }) {
       if (choice === null) return null
       choices.set(item, choice)
       columns.add('fields')
-      if (choice.needsReceived) columns.add('received')
+      for (const kind of choice.apart) columns.add(kind)
     } else {
       const column = COLUMNS[item.kind]
       if (column === undefined) return null
@@ -59,7 +60,12 @@ export function planPages({ items, setsSeen }) {
   }
   if (choices.size > MAX_SECTIONS) return null
   const withDates = items.some(({ kind }) => kind === 'INTERNALDATE')
-  return { needs: { withDates, columns: [...columns], previews: previewsOf(items) }, choices }
+  const ofFields = [...choices.values()]
+  return {
+    needs: { withDates, columns: [...columns], choices: ofFields, previews: previewsOf(items) },
+    choices,
+    isCertain: ofFields.every(({ isCertain }) => isCertain)
+  }
 }
 
 /**
@@ -88,14 +94,20 @@ export function writePage({ session, writer, plan, pagePlan, slots, page }) {
   const { items } = plan
   const { choices } = pagePlan
   const { uids, sizes, dates, zones, columns, previews } = page
-  const { envelope = EMPTY, bodyStructure = EMPTY, fields = EMPTY, received = EMPTY } = columns
+  const { envelope = EMPTY, bodyStructure = EMPTY, fields = EMPTY } = columns
+  const { received = EMPTY, signatures = EMPTY } = columns
   /** @type {FieldChoice | undefined} */
   let choice
   let row = 0
-  // One closure for all messages.
+  // One closure and these objects for all messages.
+  const apart = {
+    received: { bytes: received.bytes, at: 0 },
+    signatures: { bytes: signatures.bytes, at: 0 }
+  }
   const copyFields = (/** @type {Buffer} */ target, /** @type {number} */ to) => {
-    const [from, receivedFrom] = [fields.starts[row] ?? 0, received.starts[row] ?? 0]
-    choice?.copy(fields.bytes, from, received.bytes, receivedFrom, target, to)
+    apart.received.at = received.starts[row] ?? 0
+    apart.signatures.at = signatures.starts[row] ?? 0
+    choice?.copy(fields.bytes, fields.starts[row] ?? 0, apart, target, to)
   }
   let written = 0
   let next = 0

@@ -14,7 +14,8 @@ import { planBodies, planFetch } from './fetch-plan.js'
  * @typedef {object} FetchPlans
  * @property {FetchPlan} plan
  * @property {PagePlan | null} pagePlan - null where the FETCH asks for no list
- * @property {BodyNeeds | null} bodyNeeds - null where it asks for a list, or for more than messages' bytes
+ * @property {BodyNeeds | null} bodyNeeds - null where it asks for more than messages' bytes, or for a list that tells all; where
+ *   there is a page plan too, it is for messages whose lists do not tell all
  */
 
 /** @type {BoundedMemo<FetchPlans>} */
@@ -35,7 +36,7 @@ export function plansFor({ items, itemsText, isUid, changedSince }) {
   const make = () => {
     const plan = planFetch({ items, isUid, isChangedSince: changedSince !== null })
     const pagePlan = planPages(plan)
-    return { plan, pagePlan, bodyNeeds: pagePlan === null ? planBodies(plan) : null }
+    return { plan, pagePlan, bodyNeeds: pagePlan?.isCertain ? null : planBodies(plan) }
   }
   return itemsText === null ? make() : (isUid ? knownByUid : known).get(itemsText, make)
 }

@@ -134,7 +134,7 @@ export class CandidateReader {
 
   /**
    * @param {Candidate[]} page
-   * @param {import('../../mime/header-fields.js').FieldChoice} choice
+   * @param {import('../../mime/field-choice.js').FieldChoice} choice
    * @returns {Promise<Candidate[]>} those that are still there, with their records and their headers
    */
   async #readListed(page, choice) {

@@ -3,22 +3,25 @@
  * messages in a row, so that nothing of the content is read.
  */
 import { runSnapshot } from '../../database/transaction.js'
-import { chooseFields } from '../../mime/header-fields.js'
+import { chooseFields } from '../../mime/field-choice.js'
 import { newlineOf } from '../../mime/header.js'
 import { BlockReader } from '../block-reader.js'
-import { readListRow, readReceivedRow } from '../read-page.js'
+import { readApartRow, readListRow } from '../read-page.js'
 
-/** @typedef {import('../../mime/header-fields.js').FieldChoice} FieldChoice */
+/** @typedef {import('../../mime/field-choice.js').FieldChoice} FieldChoice */
+/** @typedef {import('../../mime/field-choice.js').LinesPlace} LinesPlace */
+/** @typedef {import('../../mime/listed-fields.js').ApartKind} ApartKind */
 
 const LF = 10
 
 const BLANK_LINE_BYTES = 2
 
-const NO_LINES = { bytes: Buffer.alloc(0), start: 0 }
+const NO_LINES = { bytes: Buffer.alloc(0), at: 0 }
 
 /**
  * @param {readonly import('./plan.js').LeafNode[]} leaves - of a plan
- * @returns {FieldChoice | null} of all fields that they ask for; null if there are none, or one is not listed
+ * @returns {FieldChoice | null} of all fields that they ask for; null if there are none, or one has no name that a field could
+ *   have
  */
 export function chooseListed(leaves) {
   const names = leaves.flatMap(({ key }) => (key.op === 'header' ? [key.field] : []))
@@ -54,9 +57,12 @@ function readChosen(db, blocks, contentId, choice) {
   const fields = packed?.bytes ?? readListRow(db, 'fields', contentId)
   if (fields === null) return null
   const at = packed?.start ?? 0
+  if (!choice.isToldBy(fields, at, packed?.end ?? fields.length)) return null
   const block = Buffer.allocUnsafe(choice.sizeOf(fields, at))
-  const received = choice.needsReceived ? readReceived(db, blocks, contentId) : NO_LINES
-  choice.copy(fields, at, received.bytes, received.start, block, 0)
+  const placeOf = (/** @type {ApartKind} */ kind) =>
+    choice.apart.has(kind) ? placeOfLines(db, blocks, kind, contentId) : NO_LINES
+  const apart = { received: placeOf('received'), signatures: placeOf('signatures') }
+  choice.copy(fields, at, apart, block, 0)
   // Lines that end by CR alone would be one line with the blank one behind them, which ends by CR and LF.
   const hasUsualLineEnds = newlineOf(block.subarray(0, -BLANK_LINE_BYTES)) === LF
   return hasUsualLineEnds ? block : null
@@ -65,10 +71,13 @@ function readChosen(db, blocks, contentId, choice) {
 /**
  * @param {import('better-sqlite3-multiple-ciphers').Database} db
  * @param {BlockReader} blocks
+ * @param {ApartKind} kind
  * @param {number} contentId
- * @returns {{ bytes: Buffer, start: number }}
+ * @returns {LinesPlace}
  */
-function readReceived(db, blocks, contentId) {
-  const packed = blocks.holding('received', contentId)
-  return packed ?? { bytes: readReceivedRow(db, contentId) ?? NO_LINES.bytes, start: 0 }
+function placeOfLines(db, blocks, kind, contentId) {
+  const packed = blocks.holding(kind, contentId)
+  return packed
+    ? { bytes: packed.bytes, at: packed.start }
+    : { bytes: readApartRow(db, kind, contentId) ?? NO_LINES.bytes, at: 0 }
 }

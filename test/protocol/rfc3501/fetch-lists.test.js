@@ -16,6 +16,8 @@ const MESSAGES = [
   'From: d@e\r\nContent-Type: multipart/mixed; boundary=q\r\n\r\n--q\r\n\r\npart\r\n--q--\r\n',
   'Subject: \u00e4\u00f6\u00fc\r\nReferences: <1@x>\r\n <2@x>\r\nDate: nonsense\r\n\r\n',
   'Received: from z\r\nSubject: outer\r\nContent-Type: message/rfc822\r\n\r\nSubject: "inner"\r\n\r\n> quoted\r\n',
+  'DKIM-Signature: v=1;\r\n d=a\r\nReceived: y\r\nAuthentication-Results: mx; dkim=pass\r\nSubject: signed\r\nDKIM-Signature: v=2\r\nX-Other: 2\r\n\r\nbody\r\n',
+  'Received-SPF: pass\r\nFrom: e@f\r\nX-Loop: once\r\n\r\nbody\r\n',
   'Subject: no end\r\nContent-Type: text/html\r\n\r\n<p>\u00dc "quoted" \\ text'
 ]
 
@@ -32,6 +34,9 @@ const LISTS = [
   '(ENVELOPE PREVIEW UID)',
   '(PREVIEW (LAZY) BODYSTRUCTURE)',
   '(UID BODY.PEEK[HEADER.FIELDS (Subject X-Other)])',
+  '(UID RFC822.SIZE INTERNALDATE FLAGS BODY.PEEK[HEADER.FIELDS (from Subject x-nobody-has X-Loop)])',
+  '(UID FLAGS BODY.PEEK[HEADER.FIELDS (date subject from to x-priority bimi-location authentication-results dkim-signature)])',
+  '(BODYSTRUCTURE BODY.PEEK[HEADER.FIELDS (X-Other From)] BODY.PEEK[HEADER.FIELDS (Received-SPF Received)])',
   '(UID BODY.PEEK[HEADER.FIELDS.NOT (Subject)] ENVELOPE)',
   '(UID BODY.PEEK[])'
 ]
@@ -105,6 +110,7 @@ test('a list over many messages says what each message says when it is asked alo
   await check(all)
   assert.deepEqual([...pages].sort(), [
     'bodyStructure,fields,none previews',
+    'bodyStructure,fields,signatures,received,none previews',
     'bodyStructure,kept previews',
     'bodyStructure,none previews',
     'envelope,all previews',
@@ -112,6 +118,7 @@ test('a list over many messages says what each message says when it is asked alo
     'fields,envelope,received,bodyStructure,none previews',
     'fields,none previews',
     'fields,received,none previews',
+    'fields,signatures,none previews',
     'kept previews',
     'none previews'
   ])
@@ -147,4 +154,29 @@ test('a message that has just come is read by itself; what lists were read of go
   await client.command('APPEND INBOX', Buffer.from('Subject: new\r\n\r\nbody\r\n'))
   await client.command('NOOP')
   assert.equal(await calls('FETCH * (ENVELOPE BODYSTRUCTURE)'), 0)
+})
+
+test('where lists tell of a header field that messages have none, only those that have it are read', async (t) => {
+  const server = await startImapServer(t)
+  const client = await WireClient.connect(server.port)
+  t.after(() => client.destroy())
+  await client.login('alice', `"${PASSWORD}"`)
+  const appended = Array.from({ length: 200 }, (_, index) => {
+    const text = `Subject: ${index}\r\n${index % 50 === 20 ? 'X-Rare: yes\r\n' : ''}X-Usual: 1\r\n\r\nbody\r\n`
+    return ` {${text.length}+}\r\n${text}`
+  })
+  await client.command(`APPEND INBOX${appended.join('')}`)
+  await client.command('SELECT INBOX')
+  const bodies = t.mock.method(AccountStore.prototype, 'readBodies')
+  const found = async (/** @type {string} */ name) => {
+    bodies.mock.resetCalls()
+    const answer = await client.command(`FETCH 1:* (BODY.PEEK[HEADER.FIELDS (Subject ${name})])`)
+    const lines = answer.match(new RegExp(`\r\n${name}: `, 'g'))?.length ?? 0
+    const read = bodies.mock.calls.reduce((sum, { arguments: [, slots] }) => sum + slots.length, 0)
+    return { subjects: answer.match(/\r\nSubject: \d+\r\n/g)?.length, lines, read }
+  }
+  assert.deepEqual(await found('X-Nobody-Has'), { subjects: 200, lines: 0, read: 0 })
+  assert.deepEqual(await found('DKIM-Signature'), { subjects: 200, lines: 0, read: 0 })
+  assert.deepEqual(await found('X-Rare'), { subjects: 200, lines: 4, read: 4 })
+  assert.deepEqual(await found('X-Usual'), { subjects: 200, lines: 200, read: 200 })
 })

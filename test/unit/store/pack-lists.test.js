@@ -4,9 +4,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runTransaction } from '../../../src/database/transaction.js'
-import { chooseFields } from '../../../src/mime/header-fields.js'
+import { chooseFields } from '../../../src/mime/field-choice.js'
 import { sweepSlice } from '../../../src/store/garbage.js'
-import { BLOCK_KINDS, readBlock } from '../../../src/store/list-blocks.js'
+import { BUILDER_VERSION } from '../../../src/mime/message-meta.js'
+import { BLOCK_KINDS, readBlock, writeBlock } from '../../../src/store/list-blocks.js'
 import { countPackable } from '../../../src/store/pack-lists.js'
 import { readListedHeaders } from '../../../src/store/search/listed-header.js'
 import { appendOne, makeMessage, rawHandle } from '../../helpers/account-folder.js'
@@ -15,17 +16,25 @@ import {
   fillAndPack,
   listedMail,
   readList,
-  setUpLists
+  setUpLists,
+  slotsOf
 } from '../../helpers/packed-lists.js'
 
-const ROW_TABLES = ['message_envelopes', 'message_structures', 'message_fields', 'message_received']
+const ROW_TABLES = [
+  'message_envelopes',
+  'message_structures',
+  'message_fields',
+  'message_received',
+  'message_signatures'
+]
 
 const BLOCK_TABLES = [
   'envelope_blocks',
   'body_structure_blocks',
   'part_tree_blocks',
   'field_blocks',
-  'received_blocks'
+  'received_blocks',
+  'signature_blocks'
 ]
 
 const NEEDS = { envelope: true, bodyStructure: true, partTree: true, header: true }
@@ -40,7 +49,7 @@ const LISTS = [
   ['fields'],
   ['fields', 'received'],
   ['bodyStructure', 'fields'],
-  ['received', 'envelope', 'fields', 'bodyStructure']
+  ['signatures', 'received', 'envelope', 'fields', 'bodyStructure']
 ]
 
 test('a list gives the same bytes before and after it is packed', async (t) => {
@@ -48,7 +57,11 @@ test('a list gives the same bytes before and after it is packed', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { store, view, count } = await setUpLists(t)
   const mails = Array.from({ length: 300 }, (_, number) =>
-    listedMail(number, { received: number % 4, extra: number % 7 === 0 ? 'X-Other: 1\r\n' : '' })
+    listedMail(number, {
+      received: number % 4,
+      signatures: number % 3,
+      extra: number % 7 === 0 ? 'X-Other: 1\r\n' : ''
+    })
   )
   await appendTogether(store, 'INBOX', mails)
   const uids = mails.map((_, index) => index + 1)
@@ -145,6 +158,58 @@ test('a block that older code made, that is damaged or lost, is made again from 
   assert.deepEqual(await again.readMessages(view.mailboxId, uids, NEEDS), before)
 })
 
+test('fields that were listed before lists told of others are listed again', async (t) => {
+  const { store, view, db, open } = await setUpLists(t)
+  await fillAndPack(store, 300)
+  const list = await readList(store, view, 300, ['fields', 'signatures'])
+  await store.close()
+  // As they were, in blocks and in rows, and without lines that stood nowhere; one message cannot be read any more.
+  const older = (/** @type {Buffer} */ fields) => fields.subarray(0, -1)
+  const numbers = /** @type {number[]} */ (db.prepare('SELECT id FROM field_blocks').pluck().all())
+  for (const number of numbers) {
+    const block = readBlock(db, 'fields', number)
+    assert.ok(block)
+    const entries = Array.from({ length: 32 }, (_, place) => {
+      const entry = block.entry(place)
+      return entry && older(entry)
+    })
+    writeBlock(db, 'fields', number, entries)
+  }
+  const rows = /** @type {{ id: number, fields: Buffer }[]} */ (
+    db.prepare('SELECT content_id AS id, fields FROM message_fields').all()
+  )
+  for (const { id, fields } of rows)
+    db.prepare('UPDATE message_fields SET fields = ? WHERE content_id = ?').run(older(fields), id)
+  db.exec(`DELETE FROM signature_blocks; DELETE FROM message_signatures;
+    UPDATE list_packing SET builder_version = ${BUILDER_VERSION}`)
+  db.prepare("UPDATE content_chunks SET data = x'00' WHERE id / 65536 = ?").run(40)
+
+  const again = await open()
+  const choice = chooseFields(['Subject', 'DKIM-Signature'])
+  assert.ok(choice)
+  const readChosen = () =>
+    again.readPage(view, slotsOf(view, 1, 39), {
+      withDates: false,
+      columns: ['fields', 'signatures'],
+      choices: [choice],
+      previews: 'none'
+    })
+  assert.equal(await readChosen(), null)
+  await again.indexSearch()
+  assert.equal((await readChosen())?.uids.length, 39)
+  const through = Number(db.prepare('SELECT through FROM list_packing').pluck().get())
+  assert.ok(through >= 128)
+  assert.deepEqual(
+    (await readList(again, view, through - 1, ['fields', 'signatures']))?.filter(
+      ({ uid }) => uid !== 40
+    ),
+    list?.filter(({ uid }) => uid < through && uid !== 40)
+  )
+  const version = db.pragma('data_version', { simple: true })
+  await again.indexSearch()
+  assert.equal(db.pragma('data_version', { simple: true }), version)
+})
+
 test('rows that come to a block that is packed already are packed into it', async (t) => {
   const { store, view, db } = await setUpLists(t)
   await fillAndPack(store, 200)
@@ -230,7 +295,7 @@ test('rows that are packed between two reads of one answer are in it all the sam
   const contentId = db.prepare('SELECT content_id FROM message_received').pluck().get()
   const reader = rawHandle({ folder, key })
   t.after(() => reader.close())
-  const choice = /** @type {import('../../../src/mime/header-fields.js').FieldChoice} */ (
+  const choice = /** @type {import('../../../src/mime/field-choice.js').FieldChoice} */ (
     chooseFields(['received', 'subject'])
   )
   // As the thread does that packs: what it deletes it has written into a block.

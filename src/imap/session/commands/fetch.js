@@ -126,7 +126,7 @@ async function writeMessages(
     await response.writeFromView(slots)
     return false
   }
-  if (bodyNeeds !== null) {
+  if (pagePlan === null && bodyNeeds !== null) {
     await response.writeBodies(bodyNeeds, slots)
     return response.isSomeGone
   }
@@ -134,8 +134,10 @@ async function writeMessages(
   let isSomeGone = false
   const firstPage = plan.isWide ? FIRST_WIDE_PAGE : ROW_PAGE
   let pageSize = firstPage
-  // Messages to read one by one where a page is not ready: few at first, since those behind them may be.
-  let recordCount = firstPage
+  // Messages to read one by one where a page is not ready: few at first, since those behind them may be. What a list does not
+  // tell may be so of a single one.
+  const firstCount = bodyNeeds === null ? firstPage : 1
+  let recordCount = firstCount
   for (let start = 0; start < slots.length;) {
     const page = slots.slice(start, start + pageSize)
     const { view } = selected
@@ -144,8 +146,13 @@ async function writeMessages(
     const written = pagePlan && (await response.writePage(pagePlan, page))
     if (written) {
       start += written.slots
-      recordCount = firstPage
+      recordCount = firstCount
       if (plan.isWide) pageSize = nextPageSize(pageSize, written.bytes, ROW_PAGE)
+    } else if (bodyNeeds !== null) {
+      const single = slots.slice(start, start + recordCount)
+      start += single.length
+      await response.writeBodies(bodyNeeds, single)
+      recordCount = Math.min(2 * recordCount, ROW_PAGE)
     } else {
       const single = slots.slice(start, start + recordCount)
       start += single.length

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { planPages } from '../../../../src/imap/session/fetch-page.js'
 import { MAX_SECTIONS, planBodies, planFetch } from '../../../../src/imap/session/fetch-plan.js'
+import { plansFor } from '../../../../src/imap/session/fetch-plans.js'
 
 /** @typedef {import('../../../../src/imap/protocol/values/fetch-item.js').FetchItem} FetchItem */
 
@@ -23,19 +24,34 @@ const section = (fields, isPeek = true) => ({
 
 test('lists go by pages, other sections by bodies, what sets \\Seen by neither', () => {
   const list = planOf({ kind: 'BODYSTRUCTURE' }, section(['Subject', 'Received']))
-  assert.deepEqual(planPages(list)?.needs, {
+  const { choices, ...needs } = planPages(list)?.needs ?? {}
+  assert.equal(choices?.length, 1)
+  assert.deepEqual(needs, {
     withDates: false,
     columns: ['bodyStructure', 'fields', 'received'],
     previews: 'none'
   })
-  const odd = planOf({ kind: 'INTERNALDATE' }, section(['X-Other']))
+  const odd = planOf({ kind: 'INTERNALDATE' }, section(['a name']))
   assert.equal(planPages(odd), null)
   assert.deepEqual(planBodies(odd), { withTrees: true, withDates: true })
   assert.deepEqual(planBodies(planOf(section([]))), { withTrees: false, withDates: false })
-  const beside = planOf({ kind: 'ENVELOPE' }, section(['X-Other']))
+  const beside = planOf({ kind: 'ENVELOPE' }, section(['a name']))
   assert.deepEqual([planPages(beside), planBodies(beside)], [null, null])
   const setsSeen = planOf(section(['Subject'], false))
   assert.deepEqual([planPages(setsSeen), planBodies(setsSeen)], [null, null])
+})
+
+test('a list that may not tell all of a message’s fields has a plan for bodies too', () => {
+  const plans = (/** @type {string[]} */ ...fields) => {
+    const items = [{ kind: /** @type {const} */ ('FLAGS') }, section(fields)]
+    const asked = { items, itemsText: null, isUid: false, changedSince: null }
+    const { pagePlan, bodyNeeds } = plansFor(asked)
+    return [pagePlan?.needs.columns, bodyNeeds !== null]
+  }
+  assert.deepEqual(plans('Subject', 'Received'), [['fields', 'received'], false])
+  assert.deepEqual(plans('Subject', 'X-Other'), [['fields'], true])
+  assert.deepEqual(plans('Subject', 'DKIM-Signature'), [['fields', 'signatures'], true])
+  assert.deepEqual(plans('Subject', 'a name'), [undefined, true])
 })
 
 test('so many sections that others would have to wait are read of one message after the other', () => {
