@@ -9,7 +9,7 @@ import {
   LISTED_FIELDS,
   PLACES
 } from './listed-fields.js'
-import { ENTRY_BYTES, NAME_BYTES, lengthAt, linesEnd } from './header-fields.js'
+import { ENTRY_BYTES, NAME_BYTES, TOLD_BYTES, lengthAt, linesEnd } from './header-fields.js'
 
 /** @typedef {import('./listed-fields.js').ApartKind} ApartKind */
 
@@ -19,8 +19,9 @@ import { ENTRY_BYTES, NAME_BYTES, lengthAt, linesEnd } from './header-fields.js'
  */
 
 const BLANK_LINE = Buffer.from('\r\n')
+const NOTHING = Buffer.alloc(0)
 
-/** A choice of fields, made once for all commands that ask for the same. */
+/** A choice of fields, or all of a header; made once for all commands that ask for the same. */
 export class FieldChoice {
   #isChosen = new Uint8Array(256)
   /**
@@ -31,9 +32,19 @@ export class FieldChoice {
   #uncertain = []
   /** @type {ReadonlySet<ApartKind>} */
   #apart
+  #isWhole
+  /** What is added. */
+  #end = BLANK_LINE
 
-  /** @param {readonly string[]} names - in any case, of ASCII characters */
+  /** @param {ReadonlyArray<string> | null} names - in any case, of ASCII characters; null: all of the header, as it stands */
   constructor(names) {
+    this.#isWhole = names === null
+    if (names === null) {
+      this.#isChosen.fill(1)
+      this.#apart = new Set(APART_KINDS)
+      this.#end = NOTHING
+      return
+    }
     /** @type {Set<ApartKind>} */
     const apart = new Set()
     for (const name of names) {
@@ -55,22 +66,23 @@ export class FieldChoice {
 
   /** @returns {boolean} whether each entry tells them, whatever other fields its message has */
   get isCertain() {
-    return this.#uncertain.length === 0
+    return this.#uncertain.length === 0 && !this.#isWhole
   }
 
   /**
    * @param {Buffer} fields - has a message's entry
    * @param {number} start - where it begins
    * @param {number} end - exclusive
-   * @returns {boolean} false: one of the fields may be in the header, and is not in the entry
+   * @returns {boolean} false: something of it may be in the header, and is not in the entry
    */
   isToldBy(fields, start, end) {
     if (this.isCertain) return true
     const knownAt = linesEnd(fields, start)
     if (knownAt >= end) return false
+    if (this.#isWhole) return fields[knownAt + 1] === 1
     const known = /** @type {number} */ (fields[knownAt])
     for (const { number, nameNumber } of this.#uncertain)
-      if (number >= known && hasOther(fields, knownAt + 1, end, nameNumber)) return false
+      if (number >= known && hasOther(fields, knownAt + TOLD_BYTES, end, nameNumber)) return false
     return true
   }
 
@@ -82,7 +94,7 @@ export class FieldChoice {
   sizeOf(fields, at) {
     const isChosen = this.#isChosen
     const count = /** @type {number} */ (fields[at])
-    let bytes = BLANK_LINE.length
+    let bytes = this.#end.length
     for (let line = 0, entry = at + 1; line < count; line++, entry += ENTRY_BYTES) {
       if (isChosen[/** @type {number} */ (fields[entry])] === 1) bytes += lengthAt(fields, entry)
     }
@@ -90,20 +102,18 @@ export class FieldChoice {
   }
 
   /**
-   * Copies the chosen fields, each with its folds, and a blank line: the same bytes as `filterHeader` gives.
+   * Copies the chosen fields, each with its folds, and a blank line: the same bytes as `filterHeader` gives. Or the whole header.
    *
    * @param {Buffer} fields - has a message's entry, which tells them
    * @param {number} at - where it begins
-   * @param {ApartLines} apart - of the same message; not looked at unless they are needed
+   * @param {ApartLines} apart - of the same message, whose places are moved along; not looked at unless they are needed
    * @param {Buffer} target - with room for `sizeOf` bytes
    * @param {number} targetAt
    */
-  copy(fields, at, { received, signatures }, target, targetAt) {
+  copy(fields, at, { received, signatures, rest }, target, targetAt) {
     const isChosen = this.#isChosen
     const count = /** @type {number} */ (fields[at])
     let lines = at + 1 + count * ENTRY_BYTES
-    let receivedAt = received.at
-    let signaturesAt = signatures.at
     let to = targetAt
     // Chosen lines that are neighbours are copied as one run.
     let run = lines
@@ -111,30 +121,30 @@ export class FieldChoice {
       const number = /** @type {number} */ (fields[entry])
       const length = lengthAt(fields, entry)
       const place = PLACES[number]
+      const isWanted = isChosen[number] === 1
       if (place === 0) {
-        if (isChosen[number] !== 1) {
+        if (!isWanted) {
           to += copyRun(fields, run, lines, target, to)
           run = lines + length
         }
         lines += length
         continue
       }
-      const isReceived = place === 1
-      if (isChosen[number] === 1) {
+      const source = place === 1 ? received : place === 2 ? signatures : rest
+      if (isWanted) {
         to += copyRun(fields, run, lines, target, to)
         run = lines
-        const from = isReceived ? receivedAt : signaturesAt
-        const { bytes } = isReceived ? received : signatures
-        to += copyRun(bytes, from, from + length, target, to)
+        to += copyRun(source.bytes, source.at, source.at + length, target, to)
       }
-      if (isReceived) receivedAt += length
-      else signaturesAt += length
+      source.at += length
     }
     to += copyRun(fields, run, lines, target, to)
-    target[to] = 13
-    target[to + 1] = 10
+    this.#end.copy(target, to)
   }
 }
+
+/** All of a header. */
+export const WHOLE_HEADER = new FieldChoice(null)
 
 /**
  * @param {readonly string[]} names - in any case

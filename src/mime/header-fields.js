@@ -1,56 +1,57 @@
 /**
- * The header fields that mail programs ask for in message lists, in a form from which any choice of them is copied
- * (field-choice.js) without looking for line ends and names again.
+ * The header fields that mail programs ask for in message lists, in a form from which any choice of them, and the whole header, is
+ * copied (field-choice.js) without looking for line ends and names again.
  *
  *     index     1 byte n, then n times: number of the field in LISTED_FIELDS (1 byte), length of its lines (2 bytes,
- *               lowest first); in the order of the header
+ *               lowest first); in the order of the header. REST stands for all that is between them
  *     lines     of the listed fields but those that stand apart, as they stand in the header, folds and line ends included
  *     known     1 byte: how many fields LISTED_FIELDS had when this was written
- *     others    the number of the name of each field that was not among them (field-name.js, 2 bytes, lowest first), each once
+ *     hasRest   1 byte: 1 where REST is in the index, so that all of the header is there; 0 where that is too long
+ *     others    the number of the name of each field that is not listed (field-name.js, 2 bytes, lowest first), each once
  *
  * So it also tells of which other fields a message has none, and only where it may have one its header is read. What was
- * written before there were `known` and `others` ends behind the lines, and tells nothing but the first FIRST_LISTED fields.
+ * written before there was `known` ends behind the lines, and tells nothing but the first FIRST_LISTED fields.
  *
- * Lines that only some programs ask for, and that are longer than all the others together, stand apart: those of Received,
- * and those that say who vouches for a message.
+ * Lines that only some programs ask for, and that are longer than all the others together, stand apart.
  */
 import { fieldNameNumber } from './field-name.js'
 import { scanHeader } from './header.js'
-import { BY_NAME_NUMBER, LISTED_FIELDS, PLACES } from './listed-fields.js'
+import { BY_NAME_NUMBER, LISTED_FIELDS, PLACES, REST } from './listed-fields.js'
 
 /** An index has at most so many entries. */
 const MAX_LINES = 255
 /** So many names of other fields are told at most. */
 const MAX_OTHERS = 255
-/** The lines of a message have at most so many bytes, so that a page of messages stays small; usual are 1 to 4 KB. Below 2^16. */
+/** The listed lines of a message have at most so many bytes, so that a page of messages stays small; usual are 1 to 4 KB. Below 2^16. */
 const MAX_TOTAL_BYTES = 32_768
+/** And the rest of its header. Below 2^16. */
+const MAX_REST_BYTES = 32_768
 
 /** An entry of the index. */
 export const ENTRY_BYTES = 3
+/** `known` and `hasRest`. */
+export const TOLD_BYTES = 2
 /** The number of a name. */
 export const NAME_BYTES = 2
 
 /**
- * @typedef {object} ListedFields
- * @property {Buffer} fields - index, lines, known and others
- * @property {Buffer | null} received - the lines of Received; null if there are none
- * @property {Buffer | null} signatures - the lines of those who vouch for the message, likewise
+ * @typedef {Record<import('./listed-fields.js').ApartKind, Buffer | null>} LinesApart - null where there are none
+ * @typedef {{ fields: Buffer } & LinesApart} ListedFields - `fields`: from index to others
  *
- * @typedef {{ number: number, start: number, end: number }} ListedLine
+ * @typedef {{ number: number, start: number, end: number }} ListedLine - or what is between two of them
  */
 
 /**
- * @param {Buffer} block - the header block of a message
+ * @param {Buffer} block - the header block of a message, with its blank line
  * @returns {ListedFields | null} null for a header that is not listed (too many or too long lines, too many names, or one that
  *   is cut off in its last line)
  */
 export function listFields(block) {
   /** @type {ListedLine[]} */
-  const lines = []
+  const listed = []
   /** @type {Set<number>} */
   const others = new Set()
-  const bytes = [0, 0, 0]
-  let total = 0
+  let listedBytes = 0
   const headerEnd = scanHeader(block, (start, nameEnd, _, end) => {
     if (nameEnd === -1) return
     const nameNumber = fieldNameNumber(block, start, nameEnd)
@@ -59,30 +60,52 @@ export function listFields(block) {
       others.add(nameNumber)
       return
     }
-    const place = /** @type {number} */ (PLACES[number])
-    bytes[place] = /** @type {number} */ (bytes[place]) + end - start
-    total += end - start
-    lines.push({ number, start, end })
+    listedBytes += end - start
+    listed.push({ number, start, end })
   })
   const last = block[headerEnd - 1]
-  const isWhole = last === 10 || last === 13
-  const isShort = lines.length <= MAX_LINES && others.size <= MAX_OTHERS && total <= MAX_TOTAL_BYTES
-  if (!isWhole || !isShort) return null
-  const [within = 0, received = 0, signatures = 0] = bytes
-  const head = 1 + lines.length * ENTRY_BYTES
-  const fields = Buffer.allocUnsafe(head + within + 1 + others.size * NAME_BYTES)
-  let index = fields.writeUInt8(lines.length, 0)
+  const isCut = last !== 10 && last !== 13
+  const isLong =
+    listed.length > MAX_LINES || others.size > MAX_OTHERS || listedBytes > MAX_TOTAL_BYTES
+  if (isCut || isLong) return null
+  const whole = withRest(listed, block.length)
+  const hasRest = whole.length <= MAX_LINES && block.length - listedBytes <= MAX_REST_BYTES
+  const lines = hasRest ? whole : listed
+  const within = linesAt(block, lines, 0)
+  const fields = Buffer.allocUnsafe(
+    1 + lines.length * ENTRY_BYTES + within.length + TOLD_BYTES + others.size * NAME_BYTES
+  )
+  let at = fields.writeUInt8(lines.length, 0)
   for (const { number, start, end } of lines) {
-    index = fields.writeUInt8(number, index)
-    index = fields.writeUInt16LE(end - start, index)
+    at = fields.writeUInt8(number, at)
+    at = fields.writeUInt16LE(end - start, at)
   }
-  let at = fields.writeUInt8(LISTED_FIELDS.length, copyLines(block, lines, 0, fields, index))
+  at += within.copy(fields, at)
+  at = fields.writeUInt8(LISTED_FIELDS.length, at)
+  at = fields.writeUInt8(hasRest ? 1 : 0, at)
   for (const name of others) at = fields.writeUInt16LE(name, at)
-  return {
-    fields,
-    received: linesApart(block, lines, 1, received),
-    signatures: linesApart(block, lines, 2, signatures)
+  const apart = (/** @type {number} */ place) => {
+    const bytes = linesAt(block, lines, place)
+    return bytes.length > 0 ? bytes : null
   }
+  return { fields, received: apart(1), signatures: apart(2), rest: apart(3) }
+}
+
+/**
+ * @param {readonly ListedLine[]} listed - of a header, in their order
+ * @param {number} length - of the header, bytes
+ * @returns {ListedLine[]} these, and what is between them
+ */
+function withRest(listed, length) {
+  const lines = []
+  let at = 0
+  for (const line of listed) {
+    if (line.start > at) lines.push({ number: REST, start: at, end: line.start })
+    lines.push(line)
+    at = line.end
+  }
+  if (length > at) lines.push({ number: REST, start: at, end: length })
+  return lines
 }
 
 /**
@@ -98,35 +121,17 @@ const isNamed = (block, start, end, number) =>
 /**
  * @param {Buffer} block
  * @param {readonly ListedLine[]} lines
- * @param {number} place - of which lines are copied
- * @param {Buffer} target
- * @param {number} targetAt
- * @returns {number} where in it they end
+ * @param {number} place - one of PLACES
+ * @returns {Buffer} those that stand there
  */
-function copyLines(block, lines, place, target, targetAt) {
-  let at = targetAt
-  for (const { number, start, end } of lines)
-    if (PLACES[number] === place) at += block.copy(target, at, start, end)
-  return at
-}
-
-/**
- * @param {Buffer} block
- * @param {readonly ListedLine[]} lines
- * @param {number} place
- * @param {number} bytes - that they have
- * @returns {Buffer | null} null if there are none
- */
-function linesApart(block, lines, place, bytes) {
-  if (bytes === 0) return null
-  const target = Buffer.allocUnsafe(bytes)
-  copyLines(block, lines, place, target, 0)
-  return target
+function linesAt(block, lines, place) {
+  const there = lines.filter(({ number }) => PLACES[number] === place)
+  return Buffer.concat(there.map(({ start, end }) => block.subarray(start, end)))
 }
 
 /**
  * @param {Buffer} fields - a message's entry
- * @returns {boolean} false: it was written before entries told about other fields
+ * @returns {boolean} false: it was written before entries told about other fields, or all of the header
  */
 export const tellsOthers = (fields) => linesEnd(fields, 0) < fields.length
 

@@ -100,26 +100,32 @@ export const LISTED_FIELDS = [
 /** So many of them had been listed before entries told about other fields. */
 export const FIRST_LISTED = 62
 
-/** @typedef {'received' | 'signatures'} ApartKind */
+/** Stands for all that is between the lines of listed fields: other fields, lines that are none, the blank line at the end. */
+export const REST = 255
 
-/** @type {Readonly<Record<ApartKind, readonly string[]>>} */
-const APART = {
-  received: ['received'],
-  signatures: [
-    'dkim-signature',
-    'authentication-results',
-    'received-spf',
-    'x-forefront-antispam-report',
-    'bimi-indicator'
-  ]
-}
+/**
+ * Lines that stand apart in what is stored, each kind by itself.
+ *
+ * @typedef {'received' | 'signatures' | 'rest'} ApartKind
+ */
 
-/** Where the lines of each field stand, by its number: 0 with the others, or 1 + their place in this list. */
-export const PLACES = new Uint8Array(256)
 /** @type {readonly ApartKind[]} */
-export const APART_KINDS = ['received', 'signatures']
-for (const [index, kind] of APART_KINDS.entries())
-  for (const name of APART[kind]) PLACES[LISTED_FIELDS.indexOf(name)] = index + 1
+export const APART_KINDS = ['received', 'signatures', 'rest']
+
+/** Those who vouch for a message. */
+const SIGNATURES = [
+  'dkim-signature',
+  'authentication-results',
+  'received-spf',
+  'x-forefront-antispam-report',
+  'bimi-indicator'
+]
+
+/** Where the lines of each field stand, by its number: 0 with most others, or 1 + the place in APART_KINDS. */
+export const PLACES = new Uint8Array(256)
+PLACES[LISTED_FIELDS.indexOf('received')] = 1
+for (const name of SIGNATURES) PLACES[LISTED_FIELDS.indexOf(name)] = 2
+PLACES[REST] = 3
 
 /** The numbers of the listed fields by the numbers of their names, of which no two are the same. */
 export const BY_NAME_NUMBER = new Map(

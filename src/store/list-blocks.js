@@ -8,6 +8,7 @@
  *
  * A block that is missing, damaged or made by older code is no loss: what was in it is made again from the content.
  */
+import { APART_KINDS } from '../mime/listed-fields.js'
 import { BUILDER_VERSION } from '../mime/message-meta.js'
 import { prepared } from '../database/statement.js'
 import { releaseBuffer } from '../support/release-buffer.js'
@@ -15,7 +16,8 @@ import { compressFrame, decompressFrame, decompressInto } from './zstd.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
- * @typedef {'envelope' | 'bodyStructure' | 'partTree' | 'fields' | 'received' | 'signatures'} BlockKind
+ * @typedef {'envelope' | 'bodyStructure' | 'partTree' | 'fields' |
+ *   import('../mime/listed-fields.js').ApartKind} BlockKind
  */
 
 /** Contents of one block. The migrations know it too. */
@@ -38,18 +40,12 @@ const TABLES = {
   partTree: 'part_tree_blocks',
   fields: 'field_blocks',
   received: 'received_blocks',
-  signatures: 'signature_blocks'
+  signatures: 'signature_blocks',
+  rest: 'rest_blocks'
 }
 
 /** @type {readonly BlockKind[]} */
-export const BLOCK_KINDS = [
-  'envelope',
-  'bodyStructure',
-  'partTree',
-  'fields',
-  'received',
-  'signatures'
-]
+export const BLOCK_KINDS = ['envelope', 'bodyStructure', 'partTree', 'fields', ...APART_KINDS]
 
 /**
  * @param {number} contentId

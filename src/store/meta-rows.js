@@ -1,10 +1,11 @@
 /**
  * Rows of what the MIME code makes of a content once, at arrival: `message_meta`, `message_envelopes`,
- * `message_structures`, `message_fields`, `message_received` and `message_signatures`. A row that an older version of that code made, or one
+ * `message_structures`, `message_fields` and the tables of lines that stand apart from these. A row that an older version of that code made, or one
  * that is missing, is made again when it is read.
  */
 import { BUILDER_VERSION, buildMessageMeta } from '../mime/message-meta.js'
 import { listFields } from '../mime/header-fields.js'
+import { APART_KINDS } from '../mime/listed-fields.js'
 import { MessageParser } from '../mime/parse-message.js'
 import { prepared } from '../database/statement.js'
 import { Slicer } from '../support/slicer.js'
@@ -14,6 +15,17 @@ import { hasContent, readChunk, requireContent } from './content-rows.js'
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
  * @typedef {import('../mime/message-meta.js').MessageMeta} MessageMeta
  */
+
+/**
+ * Lines of the header that stand apart: a row of those that a message has.
+ *
+ * @type {Readonly<Record<import('../mime/listed-fields.js').ApartKind, string>>}
+ */
+export const APART_TABLES = {
+  received: 'message_received',
+  signatures: 'message_signatures',
+  rest: 'message_rests'
+}
 
 /**
  * @param {Database} db
@@ -51,16 +63,14 @@ export function writeMeta(db, contentId, meta) {
     db,
     'INSERT OR REPLACE INTO message_fields (content_id, builder_version, fields) VALUES (?, ?, ?)'
   ).run(contentId, builderVersion, listed?.fields ?? null)
-  if (listed?.received)
-    prepared(db, 'INSERT OR REPLACE INTO message_received (content_id, lines) VALUES (?, ?)').run(
-      contentId,
-      listed.received
-    )
-  if (listed?.signatures)
-    prepared(db, 'INSERT OR REPLACE INTO message_signatures (content_id, lines) VALUES (?, ?)').run(
-      contentId,
-      listed.signatures
-    )
+  for (const kind of APART_KINDS) {
+    const lines = listed?.[kind]
+    if (lines)
+      prepared(
+        db,
+        `INSERT OR REPLACE INTO ${APART_TABLES[kind]} (content_id, lines) VALUES (?, ?)`
+      ).run(contentId, lines)
+  }
 }
 
 /**

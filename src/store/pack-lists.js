@@ -7,6 +7,7 @@
  */
 import { isMailError } from '../errors.js'
 import { tellsOthers } from '../mime/header-fields.js'
+import { APART_KINDS } from '../mime/listed-fields.js'
 import { BUILDER_VERSION, metaBytes } from '../mime/message-meta.js'
 import { prepared } from '../database/statement.js'
 import {
@@ -17,7 +18,7 @@ import {
   readBlock,
   writeBlock
 } from './list-blocks.js'
-import { rebuildMeta, writeMetas } from './meta-rows.js'
+import { APART_TABLES, rebuildMeta, writeMetas } from './meta-rows.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -262,11 +263,12 @@ function packBlock(db, number) {
     ['message_structures']
   )
   // A message that has its fields in a block has the lines that stand apart there, or none.
+  const apart = APART_KINDS.map((kind) => APART_TABLES[kind])
   packing.pack(
-    ['fields', 'received', 'signatures'],
-    `SELECT content_id, fields, r.lines, s.lines FROM message_fields
-     LEFT JOIN message_received r USING (content_id) LEFT JOIN message_signatures s USING (content_id)`,
-    ['message_fields', 'message_received', 'message_signatures']
+    ['fields', ...APART_KINDS],
+    `SELECT content_id, ${['message_fields.fields', ...apart.map((table) => `${table}.lines`)].join()}
+     FROM message_fields ${apart.map((table) => `LEFT JOIN ${table} USING (content_id)`).join(' ')}`,
+    ['message_fields', ...apart]
   )
 }
 
@@ -320,12 +322,13 @@ class Packing {
       prepared(db, `DELETE FROM ${table} WHERE content_id = ?`)
     )
     for (const [contentId, ...entries] of rows) {
-      if (entries[0] === null || !entries.every(isShort)) continue
+      const isMoved = entries[0] !== null && entries.every(isShort)
       for (const [index, entry] of entries.entries()) {
         const block = /** @type {Entries} */ (blocks[index])
-        block[placeOf(contentId)] = entry
+        // What the block has of a row that stays is older, and would be found before it.
+        block[placeOf(contentId)] = isMoved ? entry : null
       }
-      for (const removal of removals) removal.run(contentId)
+      if (isMoved) for (const removal of removals) removal.run(contentId)
     }
     for (const [index, kind] of kinds.entries())
       writeBlock(db, kind, this.#number, /** @type {Entries} */ (blocks[index]))

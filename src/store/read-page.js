@@ -9,7 +9,7 @@ import { areClose } from './close-slots.js'
 import { numbersIn } from './joined-numbers.js'
 import { BlockArena } from './list-blocks.js'
 import { messageRowId } from './row-ids.js'
-import { isStale } from './meta-rows.js'
+import { APART_TABLES, isStale } from './meta-rows.js'
 import { rememberContents } from './remember-contents.js'
 
 /**
@@ -17,7 +17,7 @@ import { rememberContents } from './remember-contents.js'
  * @typedef {import('./mailbox-view.js').MailboxView} MailboxView
  * @typedef {import('../mime/field-choice.js').FieldChoice} FieldChoice
  * @typedef {import('../mime/listed-fields.js').ApartKind} ApartKind
- * @typedef {'envelope' | 'bodyStructure' | 'fields' | 'received' | 'signatures'} ColumnKind
+ * @typedef {'envelope' | 'bodyStructure' | 'fields' | ApartKind} ColumnKind
  *
  * @typedef {object} PageNeeds
  * @property {boolean} withDates - whether INTERNALDATE is asked for
@@ -115,12 +115,6 @@ export function readListRow(db, kind, contentId) {
   return row === undefined || isStale(row[0]) ? null : row[1]
 }
 
-/** @type {Readonly<Record<ApartKind, string>>} */
-const APART_ROWS = {
-  received: 'SELECT lines FROM message_received WHERE content_id = ?',
-  signatures: 'SELECT lines FROM message_signatures WHERE content_id = ?'
-}
-
 /**
  * @param {Database} db
  * @param {ApartKind} kind
@@ -128,7 +122,11 @@ const APART_ROWS = {
  * @returns {Buffer | undefined} undefined: the message has no such lines
  */
 export const readApartRow = (db, kind, contentId) =>
-  /** @type {Buffer | undefined} */ (prepared(db, APART_ROWS[kind], 'value').get(contentId))
+  /** @type {Buffer | undefined} */ (
+    prepared(db, `SELECT lines FROM ${APART_TABLES[kind]} WHERE content_id = ?`, 'value').get(
+      contentId
+    )
+  )
 
 /**
  * @param {Database} db
@@ -205,9 +203,9 @@ class ColumnReader {
  * @returns {Buffer | null} null as `readListRow` gives it
  */
 const readRow = (db, kind, contentId) =>
-  kind === 'received' || kind === 'signatures'
-    ? (readApartRow(db, kind, contentId) ?? NONE)
-    : readListRow(db, kind, contentId)
+  kind === 'envelope' || kind === 'bodyStructure' || kind === 'fields'
+    ? readListRow(db, kind, contentId)
+    : (readApartRow(db, kind, contentId) ?? NONE)
 
 /** Pieces of Buffers that are to be one; neighbours are copied as one run. */
 class Pieces {

@@ -3,11 +3,12 @@
  * one kind of stored bytes from a page that the store has put together; nothing is awaited and no object is made for a
  * message.
  */
-import { chooseFields } from '../../mime/field-choice.js'
+import { WHOLE_HEADER, chooseFields } from '../../mime/field-choice.js'
 import { MAX_SECTIONS, isTopHeader } from './fetch-plan.js'
 import { flagsText } from './flag-lines.js'
 
 /** @import { FieldChoice } from '../../mime/field-choice.js' */
+/** @import { Section } from '../../mime/section.js' */
 /** @import { ColumnKind, MessagePage, PageColumn, PageNeeds } from '../../store/read-page.js' */
 /** @import { FetchItem } from '../protocol/values/fetch-item.js' */
 /** @import { FetchWriter } from '../protocol/compile/fetch.js' */
@@ -45,9 +46,7 @@ export function planPages({ items, setsSeen }) {
   const choices = new Map()
   for (const item of items) {
     if (item.kind === 'SECTION') {
-      const { section, partial } = item
-      if (!isTopHeader(item) || partial !== null || section.text !== 'HEADER.FIELDS') return null
-      const choice = chooseFields(section.fields)
+      const choice = item.partial === null && isTopHeader(item) ? choiceOf(item.section) : null
       if (choice === null) return null
       choices.set(item, choice)
       columns.add('fields')
@@ -66,6 +65,15 @@ export function planPages({ items, setsSeen }) {
     choices,
     isCertain: ofFields.every(({ isCertain }) => isCertain)
   }
+}
+
+/**
+ * @param {Section} section - of the message's own header
+ * @returns {FieldChoice | null} null: lists do not tell it
+ */
+function choiceOf({ text, fields }) {
+  if (text === 'HEADER') return WHOLE_HEADER
+  return text === 'HEADER.FIELDS' ? chooseFields(fields) : null
 }
 
 /**
@@ -95,18 +103,20 @@ export function writePage({ session, writer, plan, pagePlan, slots, page }) {
   const { choices } = pagePlan
   const { uids, sizes, dates, zones, columns, previews } = page
   const { envelope = EMPTY, bodyStructure = EMPTY, fields = EMPTY } = columns
-  const { received = EMPTY, signatures = EMPTY } = columns
+  const { received = EMPTY, signatures = EMPTY, rest = EMPTY } = columns
   /** @type {FieldChoice | undefined} */
   let choice
   let row = 0
   // One closure and these objects for all messages.
   const apart = {
     received: { bytes: received.bytes, at: 0 },
-    signatures: { bytes: signatures.bytes, at: 0 }
+    signatures: { bytes: signatures.bytes, at: 0 },
+    rest: { bytes: rest.bytes, at: 0 }
   }
   const copyFields = (/** @type {Buffer} */ target, /** @type {number} */ to) => {
     apart.received.at = received.starts[row] ?? 0
     apart.signatures.at = signatures.starts[row] ?? 0
+    apart.rest.at = rest.starts[row] ?? 0
     choice?.copy(fields.bytes, fields.starts[row] ?? 0, apart, target, to)
   }
   let written = 0

@@ -16,7 +16,7 @@ const LF = 10
 
 const BLANK_LINE_BYTES = 2
 
-const NO_LINES = { bytes: Buffer.alloc(0), at: 0 }
+const NOTHING = Buffer.alloc(0)
 
 /**
  * @param {readonly import('./plan.js').LeafNode[]} leaves - of a plan
@@ -60,8 +60,12 @@ function readChosen(db, blocks, contentId, choice) {
   if (!choice.isToldBy(fields, at, packed?.end ?? fields.length)) return null
   const block = Buffer.allocUnsafe(choice.sizeOf(fields, at))
   const placeOf = (/** @type {ApartKind} */ kind) =>
-    choice.apart.has(kind) ? placeOfLines(db, blocks, kind, contentId) : NO_LINES
-  const apart = { received: placeOf('received'), signatures: placeOf('signatures') }
+    choice.apart.has(kind) ? placeOfLines(db, blocks, kind, contentId) : { bytes: NOTHING, at: 0 }
+  const apart = {
+    received: placeOf('received'),
+    signatures: placeOf('signatures'),
+    rest: placeOf('rest')
+  }
   choice.copy(fields, at, apart, block, 0)
   // Lines that end by CR alone would be one line with the blank one behind them, which ends by CR and LF.
   const hasUsualLineEnds = newlineOf(block.subarray(0, -BLANK_LINE_BYTES)) === LF
@@ -79,5 +83,5 @@ function placeOfLines(db, blocks, kind, contentId) {
   const packed = blocks.holding(kind, contentId)
   return packed
     ? { bytes: packed.bytes, at: packed.start }
-    : { bytes: readApartRow(db, kind, contentId) ?? NO_LINES.bytes, at: 0 }
+    : { bytes: readApartRow(db, kind, contentId) ?? NOTHING, at: 0 }
 }

@@ -17,6 +17,7 @@ const MESSAGES = [
   'Subject: \u00e4\u00f6\u00fc\r\nReferences: <1@x>\r\n <2@x>\r\nDate: nonsense\r\n\r\n',
   'Received: from z\r\nSubject: outer\r\nContent-Type: message/rfc822\r\n\r\nSubject: "inner"\r\n\r\n> quoted\r\n',
   'DKIM-Signature: v=1;\r\n d=a\r\nReceived: y\r\nAuthentication-Results: mx; dkim=pass\r\nSubject: signed\r\nDKIM-Signature: v=2\r\nX-Other: 2\r\n\r\nbody\r\n',
+  '\u{feff}Subject: with a mark\r\nX-Other: 3\r\n\r\nbody\r\n',
   'Received-SPF: pass\r\nFrom: e@f\r\nX-Loop: once\r\n\r\nbody\r\n',
   'Subject: no end\r\nContent-Type: text/html\r\n\r\n<p>\u00dc "quoted" \\ text'
 ]
@@ -37,6 +38,8 @@ const LISTS = [
   '(UID RFC822.SIZE INTERNALDATE FLAGS BODY.PEEK[HEADER.FIELDS (from Subject x-nobody-has X-Loop)])',
   '(UID FLAGS BODY.PEEK[HEADER.FIELDS (date subject from to x-priority bimi-location authentication-results dkim-signature)])',
   '(BODYSTRUCTURE BODY.PEEK[HEADER.FIELDS (X-Other From)] BODY.PEEK[HEADER.FIELDS (Received-SPF Received)])',
+  '(UID FLAGS INTERNALDATE RFC822.SIZE BODY.PEEK[HEADER])',
+  '(BODYSTRUCTURE ENVELOPE UID RFC822.HEADER BODY.PEEK[HEADER.FIELDS (Received)] BODY.PEEK[HEADER])',
   '(UID BODY.PEEK[HEADER.FIELDS.NOT (Subject)] ENVELOPE)',
   '(UID BODY.PEEK[])'
 ]
@@ -109,6 +112,7 @@ test('a list over many messages says what each message says when it is asked alo
   const all = Array.from({ length: MESSAGES.length * 2 }, (_, index) => index + 1)
   await check(all)
   assert.deepEqual([...pages].sort(), [
+    'bodyStructure,envelope,fields,received,signatures,rest,none previews',
     'bodyStructure,fields,none previews',
     'bodyStructure,fields,signatures,received,none previews',
     'bodyStructure,kept previews',
@@ -118,6 +122,7 @@ test('a list over many messages says what each message says when it is asked alo
     'fields,envelope,received,bodyStructure,none previews',
     'fields,none previews',
     'fields,received,none previews',
+    'fields,received,signatures,rest,none previews',
     'fields,signatures,none previews',
     'kept previews',
     'none previews'

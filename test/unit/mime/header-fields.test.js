@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { chooseFields } from '../../../src/mime/field-choice.js'
+import { WHOLE_HEADER, chooseFields } from '../../../src/mime/field-choice.js'
 import { numberOfFieldName } from '../../../src/mime/field-name.js'
 import { listFields, tellsOthers } from '../../../src/mime/header-fields.js'
 import { MessageParser } from '../../../src/mime/parse-message.js'
@@ -43,18 +43,22 @@ const CHOICES = [
 
 /**
  * @param {Buffer} block
- * @param {string[]} names
+ * @param {string[] | null} names - null: all of it
  * @returns {Buffer | null} null when the block is not listed, or its entry does not tell
  */
 function copied(block, names) {
-  const choice = chooseFields(names)
+  const choice = names === null ? WHOLE_HEADER : chooseFields(names)
   const listed = listFields(block)
   assert.ok(choice)
   if (listed === null) return null
   // Somewhere in a page, between other messages.
   const fields = Buffer.concat([Buffer.from('before'), listed.fields, Buffer.from('after')])
   if (!choice.isToldBy(fields, 6, 6 + listed.fields.length)) return null
-  const apart = { received: placed(listed.received, 2), signatures: placed(listed.signatures, 3) }
+  const apart = {
+    received: placed(listed.received, 2),
+    signatures: placed(listed.signatures, 3),
+    rest: placed(listed.rest, 1)
+  }
   const target = Buffer.alloc(choice.sizeOf(fields, 6) + 8, 0x7e)
   choice.copy(fields, 6, apart, target, 4)
   assert.equal(
@@ -79,6 +83,7 @@ test(
   () => {
     let listed = 0
     let seen = 0
+    let wholes = 0
     for (const messages of [everydayMessages(), tortureMessages()]) {
       for (const { name, bytes } of messages) {
         const parser = new MessageParser()
@@ -86,6 +91,11 @@ test(
         const { block } = parser.end().root.header
         if (block === null) continue
         seen++
+        const whole = copied(block, null)
+        if (whole !== null) {
+          wholes++
+          assert.deepEqual(whole, block, name)
+        }
         for (const names of CHOICES) {
           const actual = copied(block, names)
           if (actual === null) continue
@@ -99,6 +109,7 @@ test(
       }
     }
     assert.ok(listed > seen * (CHOICES.length - 1), 'hardly any message is left out')
+    assert.ok(wholes > seen * 0.99, 'nor any whole header')
   }
 )
 
@@ -127,6 +138,8 @@ test('any header that is listed is filtered exactly', () => {
       const actual = copied(bytes, names)
       if (actual !== null)
         assert.deepEqual(actual, filterHeader(bytes, { fields: names, not: false }))
+      const whole = copied(bytes, null)
+      if (whole !== null) assert.deepEqual(whole, bytes)
     }),
     { numRuns: 2000 }
   )
@@ -137,7 +150,8 @@ test('fields have the numbers under which they are stored', () => {
   assert.ok(listed)
   const [count = 0] = listed.fields
   const numbers = Array.from({ length: count }, (_, line) => listed.fields[1 + line * 3])
-  assert.deepEqual(numbers, [...STORED.keys()])
+  // And the blank line, which is of the rest.
+  assert.deepEqual(numbers, [...STORED.keys(), 255])
 })
 
 test('a header with too many lines or too long ones is not listed', () => {
@@ -155,7 +169,7 @@ test('an entry tells of fields that are not listed where the message has none of
   for (const name of ['X-Else', 'x-else', 'y']) assert.equal(copied(block, ['Subject', name]), null)
   // Each name once.
   const { fields } = listFields(block) ?? {}
-  assert.equal(fields?.length, 1 + 3 + 'Subject: a\r\n'.length + 1 + 2 * 2)
+  assert.equal(fields?.length, 1 + 2 * 3 + 'Subject: a\r\n'.length + 2 + 2 * 2)
 })
 
 test('an entry tells of a field that was listed later as of any other', () => {
@@ -164,25 +178,38 @@ test('an entry tells of a field that was listed later as of any other', () => {
   const { fields } = listed
   const choice = chooseFields(['Subject', 'X-Loop'])
   const isTold = () => choice?.isToldBy(fields, 0, fields.length)
-  fields[fields.length - 3] = STORED.indexOf('x-loop')
+  fields[fields.length - 4] = STORED.indexOf('x-loop')
   assert.equal(isTold(), true)
   fields.writeUInt16LE(numberOfFieldName('X-LOOP'), fields.length - 2)
   assert.equal(isTold(), false)
-  fields[fields.length - 3] = STORED.indexOf('x-loop') + 1
+  fields[fields.length - 4] = STORED.indexOf('x-loop') + 1
   assert.equal(isTold(), true)
 })
 
 test('an entry that tells nothing of other fields serves those that were listed then', () => {
   const listed = listFields(Buffer.from('Subject: a\r\nX-Else: b\r\n\r\n'))
   assert.ok(listed)
-  // Without the number of listed fields, and that of the name of X-Else.
-  const older = listed.fields.subarray(0, -3)
+  const older = Buffer.from('\x01\x05\x0c\x00Subject: a\r\n')
   assert.deepEqual([tellsOthers(listed.fields), tellsOthers(older)], [true, false])
   const isTold = (/** @type {string[]} */ ...names) =>
     chooseFields(names)?.isToldBy(older, 0, older.length)
   assert.deepEqual(isTold('Subject', 'Received', 'Chat-Version'), true)
   assert.deepEqual(isTold('Subject', 'DKIM-Signature'), false)
   assert.deepEqual(isTold('Subject', 'X-Nobody-Has'), false)
+  assert.equal(WHOLE_HEADER.isToldBy(older, 0, older.length), false)
+})
+
+test('where the rest of a header is too long, or in too many pieces, its fields are listed without it', () => {
+  const told = (/** @type {string} */ header) => {
+    const block = Buffer.from(header)
+    return [copied(block, null)?.equals(block), copied(block, ['To'])?.toString().length]
+  }
+  const long = (/** @type {number} */ bytes) => `To: a\r\nX-Long: ${'a'.repeat(bytes - 12)}\r\n\r\n`
+  assert.deepEqual(told(long(32_768)), [true, 9])
+  assert.deepEqual(told(long(32_769)), [undefined, 9])
+  const pieces = (/** @type {number} */ count) => `${'To: a\r\nX: b\r\n'.repeat(count)}\r\n`
+  assert.deepEqual(told(pieces(127)), [true, 127 * 7 + 2])
+  assert.deepEqual(told(pieces(128)), [undefined, 128 * 7 + 2])
 })
 
 test('a header with too many names of other fields is not listed', () => {
@@ -202,6 +229,10 @@ test('a choice says which lines that stand apart it needs, and whether every ent
   assert.deepEqual(said('subject', 'received'), ['received', true])
   assert.deepEqual(said('DKIM-Signature', 'Received-SPF'), ['signatures', false])
   assert.deepEqual(said('Subject', 'X-Nobody-Asks'), ['', false])
+  assert.deepEqual(
+    [[...WHOLE_HEADER.apart].join(), WHOLE_HEADER.isCertain],
+    ['received,signatures,rest', false]
+  )
   for (const name of ['', 'Betreff:', 'a b', 'Ümlaut'])
     assert.equal(said('Subject', name), null, name)
 })

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runTransaction } from '../../../src/database/transaction.js'
-import { chooseFields } from '../../../src/mime/field-choice.js'
+import { WHOLE_HEADER, chooseFields } from '../../../src/mime/field-choice.js'
 import { sweepSlice } from '../../../src/store/garbage.js'
 import { BUILDER_VERSION } from '../../../src/mime/message-meta.js'
 import { BLOCK_KINDS, readBlock, writeBlock } from '../../../src/store/list-blocks.js'
@@ -25,7 +25,8 @@ const ROW_TABLES = [
   'message_structures',
   'message_fields',
   'message_received',
-  'message_signatures'
+  'message_signatures',
+  'message_rests'
 ]
 
 const BLOCK_TABLES = [
@@ -34,7 +35,8 @@ const BLOCK_TABLES = [
   'part_tree_blocks',
   'field_blocks',
   'received_blocks',
-  'signature_blocks'
+  'signature_blocks',
+  'rest_blocks'
 ]
 
 const NEEDS = { envelope: true, bodyStructure: true, partTree: true, header: true }
@@ -49,7 +51,7 @@ const LISTS = [
   ['fields'],
   ['fields', 'received'],
   ['bodyStructure', 'fields'],
-  ['signatures', 'received', 'envelope', 'fields', 'bodyStructure']
+  ['signatures', 'rest', 'received', 'envelope', 'fields', 'bodyStructure']
 ]
 
 test('a list gives the same bytes before and after it is packed', async (t) => {
@@ -158,53 +160,80 @@ test('a block that older code made, that is damaged or lost, is made again from 
   assert.deepEqual(await again.readMessages(view.mailboxId, uids, NEEDS), before)
 })
 
+/**
+ * @param {Buffer} fields
+ * @returns {Buffer} as older code made it: of the fields that were listed then, and nothing behind their lines
+ */
+function asOlder(fields) {
+  const entries = Array.from({ length: fields[0] ?? 0 }, (_, nth) =>
+    fields.subarray(1 + nth * 3, 4 + nth * 3)
+  )
+  const isOld = (/** @type {Buffer} */ entry) => (entry[0] ?? 0) < 62
+  const old = entries.filter(isOld)
+  // Received, which is 0, stands apart.
+  const within = old.filter(([number]) => number !== 0)
+  const bytes = within.reduce((sum, entry) => sum + entry.readUInt16LE(1), 0)
+  const from = 1 + entries.length * 3
+  return Buffer.concat([Buffer.of(old.length), ...old, fields.subarray(from, from + bytes)])
+}
+
 test('fields that were listed before lists told of others are listed again', async (t) => {
+  // Nothing is indexed, and packed, before it is asked for.
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   const { store, view, db, open } = await setUpLists(t)
-  await fillAndPack(store, 300)
-  const list = await readList(store, view, 300, ['fields', 'signatures'])
+  // What was not listed then is too long for a block in one message; another cannot be read any more.
+  const mails = Array.from({ length: 300 }, (_, number) =>
+    listedMail(number, number === 20 ? { extra: `X-Long: ${'a'.repeat(9000)}\r\n` } : {})
+  )
+  const [long, damaged] = [21, 40]
+  await appendTogether(store, 'INBOX', mails)
+  await store.indexSearch()
+  const columns = /** @type {const} */ (['fields', 'signatures', 'rest'])
+  const list = await readList(store, view, 300, columns)
   await store.close()
-  // As they were, in blocks and in rows, and without lines that stood nowhere; one message cannot be read any more.
-  const older = (/** @type {Buffer} */ fields) => fields.subarray(0, -1)
-  const numbers = /** @type {number[]} */ (db.prepare('SELECT id FROM field_blocks').pluck().all())
-  for (const number of numbers) {
-    const block = readBlock(db, 'fields', number)
-    assert.ok(block)
-    const entries = Array.from({ length: 32 }, (_, place) => {
-      const entry = block.entry(place)
-      return entry && older(entry)
-    })
-    writeBlock(db, 'fields', number, entries)
-  }
   const rows = /** @type {{ id: number, fields: Buffer }[]} */ (
     db.prepare('SELECT content_id AS id, fields FROM message_fields').all()
   )
   for (const { id, fields } of rows)
-    db.prepare('UPDATE message_fields SET fields = ? WHERE content_id = ?').run(older(fields), id)
+    db.prepare('UPDATE message_fields SET fields = ? WHERE content_id = ?').run(asOlder(fields), id)
+  const numbers = /** @type {number[]} */ (db.prepare('SELECT id FROM field_blocks').pluck().all())
+  for (const number of numbers) {
+    const block = readBlock(db, 'fields', number)
+    const entries = Array.from({ length: 32 }, (_, place) => {
+      const id = number * 32 + place
+      const fields = block?.entry(place) ?? rows.find((row) => row.id === id)?.fields
+      db.prepare('DELETE FROM message_fields WHERE content_id = ?').run(id)
+      return fields ? asOlder(fields) : null
+    })
+    writeBlock(db, 'fields', number, entries)
+  }
   db.exec(`DELETE FROM signature_blocks; DELETE FROM message_signatures;
+    DELETE FROM rest_blocks; DELETE FROM message_rests;
     UPDATE list_packing SET builder_version = ${BUILDER_VERSION}`)
-  db.prepare("UPDATE content_chunks SET data = x'00' WHERE id / 65536 = ?").run(40)
+  db.prepare("UPDATE content_chunks SET data = x'00' WHERE id / 65536 = ?").run(damaged)
 
   const again = await open()
   const choice = chooseFields(['Subject', 'DKIM-Signature'])
   assert.ok(choice)
   const readChosen = () =>
-    again.readPage(view, slotsOf(view, 1, 39), {
+    again.readPage(view, slotsOf(view, 1, damaged - 1), {
       withDates: false,
-      columns: ['fields', 'signatures'],
-      choices: [choice],
+      columns,
+      choices: [choice, WHOLE_HEADER],
       previews: 'none'
     })
   assert.equal(await readChosen(), null)
   await again.indexSearch()
-  assert.equal((await readChosen())?.uids.length, 39)
+  assert.equal((await readChosen())?.uids.length, damaged - 1)
+  assert.deepEqual(
+    db.prepare('SELECT content_id FROM message_fields WHERE content_id < 64').pluck().all(),
+    [long]
+  )
   const through = Number(db.prepare('SELECT through FROM list_packing').pluck().get())
   assert.ok(through >= 128)
-  assert.deepEqual(
-    (await readList(again, view, through - 1, ['fields', 'signatures']))?.filter(
-      ({ uid }) => uid !== 40
-    ),
-    list?.filter(({ uid }) => uid < through && uid !== 40)
-  )
+  const sound = (/** @type {typeof list} */ messages) =>
+    messages?.filter(({ uid }) => uid < through && uid !== damaged)
+  assert.deepEqual(sound(await readList(again, view, through - 1, columns)), sound(list))
   const version = db.pragma('data_version', { simple: true })
   await again.indexSearch()
   assert.equal(db.pragma('data_version', { simple: true }), version)

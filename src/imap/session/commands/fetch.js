@@ -7,9 +7,11 @@
  *
  *     items                                             way              file
  *     FLAGS, UID, MODSEQ …                              writeFromView    flag-lines.js: the view alone
- *     ENVELOPE, BODYSTRUCTURE, header fields, PREVIEW   writePage        fetch-page.js: stored lists of up to 500 messages
+ *     ENVELOPE, BODYSTRUCTURE, header, PREVIEW          writePage        fetch-page.js: stored lists of up to 500 messages
  *     up to four sections with PEEK, date, size         writeBodies      fetch-body.js: short messages, nothing awaited
  *     anything else; messages without stored lists yet  writeRecord      record-item.js, fetch-sections.js: one by one
+ *
+ * Lists may not tell a header field that a message has; that one is read by writeBodies.
  *
  * State: selected.
  * Command: RFC 3501 §6.4.5, RFC 9051 §6.4.5; RFC 7162 §3.1.4 (CHANGEDSINCE, MODSEQ), RFC 9394 §3.3
@@ -17,6 +19,7 @@
  * RFC 5530 §3 (EXPUNGEISSUED).
  */
 import { MailError } from '../../../errors.js'
+import { areClose } from '../../../store/close-slots.js'
 import { SEEN } from '../../../store/flags.js'
 import { nextPageSize } from '../../../store/page-size.js'
 import { Slicer } from '../../../support/slicer.js'
@@ -40,6 +43,8 @@ import { SELECTED } from '../states.js'
 const ROW_PAGE = 500
 /** The first page has so many messages where headers or structures are read, which may be up to 256 KiB each. */
 const FIRST_WIDE_PAGE = 25
+/** Of fewer messages, or such that lie far apart, sections are read faster from the messages than from the blocks of lists. */
+const MIN_LISTED = 8
 /** @type {ReadonlySet<number>} */
 const NOTHING_SEEN = new Set()
 
@@ -126,7 +131,8 @@ async function writeMessages(
     await response.writeFromView(slots)
     return false
   }
-  if (pagePlan === null && bodyNeeds !== null) {
+  const isForPages = slots.length >= MIN_LISTED && areClose(selected.view, slots)
+  if (bodyNeeds !== null && (pagePlan === null || !isForPages)) {
     await response.writeBodies(bodyNeeds, slots)
     return response.isSomeGone
   }
