@@ -71,24 +71,45 @@ export function listFields(block) {
   const whole = withRest(listed, block.length)
   const hasRest = whole.length <= MAX_LINES && block.length - listedBytes <= MAX_REST_BYTES
   const lines = hasRest ? whole : listed
-  const within = linesAt(block, lines, 0)
-  const fields = Buffer.allocUnsafe(
-    1 + lines.length * ENTRY_BYTES + within.length + TOLD_BYTES + others.size * NAME_BYTES
-  )
-  let at = fields.writeUInt8(lines.length, 0)
+  const bytes = [0, 0, 0, 0]
+  for (const { number, start, end } of lines) add(bytes, placeOf(number), end - start)
+  const [within = 0, ...apart] = bytes
+  const head = 1 + lines.length * ENTRY_BYTES
+  const told = head + within
+  const fields = Buffer.allocUnsafe(told + TOLD_BYTES + others.size * NAME_BYTES)
+  const targets = [fields, ...apart.map((length) => Buffer.allocUnsafe(length))]
+  const ends = [head, 0, 0, 0]
+  let index = fields.writeUInt8(lines.length, 0)
   for (const { number, start, end } of lines) {
-    at = fields.writeUInt8(number, at)
-    at = fields.writeUInt16LE(end - start, at)
+    index = fields.writeUInt8(number, index)
+    index = fields.writeUInt16LE(end - start, index)
+    const place = placeOf(number)
+    const target = /** @type {Buffer} */ (targets[place])
+    add(ends, place, block.copy(target, ends[place], start, end))
   }
-  at += within.copy(fields, at)
-  at = fields.writeUInt8(LISTED_FIELDS.length, at)
-  at = fields.writeUInt8(hasRest ? 1 : 0, at)
+  fields[told] = LISTED_FIELDS.length
+  fields[told + 1] = hasRest ? 1 : 0
+  let at = told + TOLD_BYTES
   for (const name of others) at = fields.writeUInt16LE(name, at)
-  const apart = (/** @type {number} */ place) => {
-    const bytes = linesAt(block, lines, place)
-    return bytes.length > 0 ? bytes : null
-  }
-  return { fields, received: apart(1), signatures: apart(2), rest: apart(3) }
+  const [received = null, signatures = null, rest = null] = targets
+    .slice(1)
+    .map((lines) => (lines.length > 0 ? lines : null))
+  return { fields, received, signatures, rest }
+}
+
+/**
+ * @param {number} number - of a listed field, or REST
+ * @returns {number}
+ */
+const placeOf = (number) => /** @type {number} */ (PLACES[number])
+
+/**
+ * @param {number[]} sums
+ * @param {number} place
+ * @param {number} bytes
+ */
+function add(sums, place, bytes) {
+  sums[place] = /** @type {number} */ (sums[place]) + bytes
 }
 
 /**
@@ -117,17 +138,6 @@ function withRest(listed, length) {
  */
 const isNamed = (block, start, end, number) =>
   block.toString('latin1', start, end).toLowerCase() === LISTED_FIELDS[number]
-
-/**
- * @param {Buffer} block
- * @param {readonly ListedLine[]} lines
- * @param {number} place - one of PLACES
- * @returns {Buffer} those that stand there
- */
-function linesAt(block, lines, place) {
-  const there = lines.filter(({ number }) => PLACES[number] === place)
-  return Buffer.concat(there.map(({ start, end }) => block.subarray(start, end)))
-}
 
 /**
  * @param {Buffer} fields - a message's entry

@@ -27,6 +27,15 @@ export const APART_TABLES = {
   rest: 'message_rests'
 }
 
+const insertInto = (/** @type {string} */ table) =>
+  `INSERT OR REPLACE INTO ${table} (content_id, lines) VALUES (?, ?)`
+
+const APART_INSERTS = {
+  received: insertInto(APART_TABLES.received),
+  signatures: insertInto(APART_TABLES.signatures),
+  rest: insertInto(APART_TABLES.rest)
+}
+
 /**
  * @param {Database} db
  * @param {number} contentId
@@ -65,11 +74,7 @@ export function writeMeta(db, contentId, meta) {
   ).run(contentId, builderVersion, listed?.fields ?? null)
   for (const kind of APART_KINDS) {
     const lines = listed?.[kind]
-    if (lines)
-      prepared(
-        db,
-        `INSERT OR REPLACE INTO ${APART_TABLES[kind]} (content_id, lines) VALUES (?, ?)`
-      ).run(contentId, lines)
+    if (lines) prepared(db, APART_INSERTS[kind]).run(contentId, lines)
   }
 }
 

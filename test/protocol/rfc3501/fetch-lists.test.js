@@ -173,15 +173,27 @@ test('where lists tell of a header field that messages have none, only those tha
   await client.command(`APPEND INBOX${appended.join('')}`)
   await client.command('SELECT INBOX')
   const bodies = t.mock.method(AccountStore.prototype, 'readBodies')
-  const found = async (/** @type {string} */ name) => {
+  const ask = async (/** @type {string} */ command) => {
     bodies.mock.resetCalls()
-    const answer = await client.command(`FETCH 1:* (BODY.PEEK[HEADER.FIELDS (Subject ${name})])`)
-    const lines = answer.match(new RegExp(`\r\n${name}: `, 'g'))?.length ?? 0
+    const answer = await client.command(command)
     const read = bodies.mock.calls.reduce((sum, { arguments: [, slots] }) => sum + slots.length, 0)
-    return { subjects: answer.match(/\r\nSubject: \d+\r\n/g)?.length, lines, read }
+    return { answer, subjects: answer.match(/\r\nSubject: \d+\r\n/g)?.length, read }
+  }
+  const found = async (/** @type {string} */ name) => {
+    const { answer, ...told } = await ask(`FETCH 1:* (BODY.PEEK[HEADER.FIELDS (Subject ${name})])`)
+    return { ...told, lines: answer.match(new RegExp(`\\r\\n${name}: `, 'g'))?.length ?? 0 }
   }
   assert.deepEqual(await found('X-Nobody-Has'), { subjects: 200, lines: 0, read: 0 })
   assert.deepEqual(await found('DKIM-Signature'), { subjects: 200, lines: 0, read: 0 })
   assert.deepEqual(await found('X-Rare'), { subjects: 200, lines: 4, read: 4 })
   assert.deepEqual(await found('X-Usual'), { subjects: 200, lines: 200, read: 200 })
+  // A whole header is all there; of few messages, and such that lie far apart, it is sooner read of each.
+  const header = async (/** @type {string} */ set) => {
+    const { subjects, read } = await ask(`FETCH ${set} (BODY.PEEK[HEADER])`)
+    return [subjects, read]
+  }
+  assert.deepEqual(await header('1:*'), [200, 0])
+  assert.deepEqual(await header('1:8'), [8, 0])
+  assert.deepEqual(await header('1:7'), [7, 7])
+  assert.deepEqual(await header('1,21,41,61,81,101,121,141,161,181'), [10, 10])
 })
