@@ -65,6 +65,8 @@ export const PARTS = [
       'select',
       'envelope',
       'header-list',
+      'apple-headers',
+      'whole-headers',
       'body-structure',
       'body',
       'partial',

@@ -128,11 +128,12 @@ export function hasEnvelope(response, mail) {
 }
 
 /**
- * @param {readonly string[]} names - of header fields
+ * @param {ReadonlyArray<string> | null} names - of header fields, in any case; null: all
  * @returns {(response: string, mail: Mail) => boolean}
  */
 export const hasFields = (names) => (response, mail) => {
-  const lines = fieldsOf(mail).filter(({ name }) => names.includes(name))
+  const wanted = names && new Set(names.map((name) => name.toLowerCase()))
+  const lines = fieldsOf(mail).filter(({ name }) => wanted?.has(name.toLowerCase()) ?? true)
   const block = `${lines.map(({ raw }) => raw).join('')}\r\n`
   return response.includes(`{${block.length}}\r\n${block}`) && hasSize(response, mail)
 }

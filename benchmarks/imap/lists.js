@@ -20,6 +20,10 @@ import { requireFetches } from './session.js'
 const FIELDS =
   'From To Cc Bcc Subject Date Message-ID Priority X-Priority References Newsgroups In-Reply-To Content-Type Reply-To'
 
+/** What Apple Mail on iOS and macOS asks for: the signatures are as long as all that others ask for. */
+const APPLE_FIELDS =
+  'date subject from to cc message-id in-reply-to references content-type x-priority x-uniform-type-identifier x-universally-unique-identifier list-id list-unsubscribe bimi-indicator bimi-location x-bimi-indicator-hash authentication-results dkim-signature'
+
 /** @satisfies {Record<string, List>} */
 export const LISTS = {
   envelope: {
@@ -33,6 +37,18 @@ export const LISTS = {
     command: `UID FETCH 1:* (UID RFC822.SIZE FLAGS BODY.PEEK[HEADER.FIELDS (${FIELDS})])`,
     hasSubject: true,
     isRight: hasFields(FIELDS.split(' '))
+  },
+  'apple-headers': {
+    title: 'Apple Mail’s header list of every message',
+    command: `FETCH 1:* (INTERNALDATE UID RFC822.SIZE FLAGS BODY.PEEK[HEADER.FIELDS (${APPLE_FIELDS})])`,
+    hasSubject: true,
+    isRight: hasFields(APPLE_FIELDS.split(' '))
+  },
+  'whole-headers': {
+    title: 'The whole header of every message',
+    command: 'UID FETCH 1:* (UID FLAGS RFC822.SIZE RFC822.HEADER)',
+    hasSubject: true,
+    isRight: hasFields(null)
   },
   structure: {
     title: 'FETCH 1:* (BODYSTRUCTURE)',

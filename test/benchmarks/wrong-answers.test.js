@@ -8,6 +8,7 @@ import { mkdirSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { question as appleHeaders } from '../../benchmarks/imap/apple-headers.bench.js'
 import { question as bodyStructure } from '../../benchmarks/imap/body-structure.bench.js'
 import { question as copyMove } from '../../benchmarks/imap/copy-move.bench.js'
 import { question as envelope } from '../../benchmarks/imap/envelope.bench.js'
@@ -18,6 +19,7 @@ import { BIG } from '../../benchmarks/imap/set-up.js'
 import { question as smallMailbox } from '../../benchmarks/imap/small-mailbox.bench.js'
 import { question as sort } from '../../benchmarks/imap/sort.bench.js'
 import { question as store } from '../../benchmarks/imap/store.bench.js'
+import { question as wholeHeaders } from '../../benchmarks/imap/whole-headers.bench.js'
 import { ImapClient, appendArguments } from '../../benchmarks/lib/imap-client.js'
 import { MailGenerator } from '../../benchmarks/lib/mail.js'
 import { createAccounts, scratchFolder, startServerProcess } from '../helpers/process.js'
@@ -58,6 +60,18 @@ const LIES = [
     what: 'no To',
     says: (text) => text.replaceAll('\r\nTo: ', '\r\nTw: '),
     error: /header list.* of message/
+  },
+  {
+    question: appleHeaders,
+    what: 'another signature',
+    says: (text) => text.replaceAll('DKIM-Signature: v=1', 'DKIM-Signature: v=2'),
+    error: /Apple Mail.* of message/
+  },
+  {
+    question: wholeHeaders,
+    what: 'no Received',
+    says: (text) => text.replaceAll('Received: from', 'Retrieved: fro'),
+    error: /whole header.* of message/
   },
   {
     question: bodyStructure,
