@@ -195,5 +195,15 @@ test('where lists tell of a header field that messages have none, only those tha
   assert.deepEqual(await header('1:*'), [200, 0])
   assert.deepEqual(await header('1:8'), [8, 0])
   assert.deepEqual(await header('1:7'), [7, 7])
-  assert.deepEqual(await header('1,21,41,61,81,101,121,141,161,181'), [10, 10])
+  const far = '1,21,41,61,81,101,121,141,161,181'
+  assert.deepEqual(await header(far), [10, 10])
+  const pages = t.mock.method(AccountStore.prototype, 'readPage')
+  const countPages = async (/** @type {string} */ command) => {
+    pages.mock.resetCalls()
+    await client.command(command)
+    return pages.mock.callCount()
+  }
+  assert.equal(await countPages('FETCH 1:8 (ENVELOPE RFC822.HEADER)'), 1)
+  assert.equal(await countPages(`FETCH ${far} (ENVELOPE RFC822.HEADER)`), 0)
+  assert.equal(await countPages(`FETCH ${far} (ENVELOPE BODY.PEEK[HEADER.FIELDS (To)])`), 1)
 })

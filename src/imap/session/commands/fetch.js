@@ -35,6 +35,7 @@ import { SELECTED } from '../states.js'
 
 /** @import { MessageRecord } from '../../../store/read-messages.js' */
 /** @import { Command, CommandResult } from '../dispatcher.js' */
+/** @import { PagePlan } from '../fetch-page.js' */
 /** @import { FetchPlans } from '../fetch-plans.js' */
 /** @import { SelectedMailbox } from '../selected-mailbox.js' */
 /** @import { Session } from '../session.js' */
@@ -43,7 +44,7 @@ import { SELECTED } from '../states.js'
 const ROW_PAGE = 500
 /** The first page has so many messages where headers or structures are read, which may be up to 256 KiB each. */
 const FIRST_WIDE_PAGE = 25
-/** Of fewer messages, or such that lie far apart, sections are read faster from the messages than from the blocks of lists. */
+/** So many messages or more make it worth while to unpack blocks of lists for all of a header. */
 const MIN_LISTED = 8
 /** @type {ReadonlySet<number>} */
 const NOTHING_SEEN = new Set()
@@ -131,8 +132,8 @@ async function writeMessages(
     await response.writeFromView(slots)
     return false
   }
-  const isForPages = slots.length >= MIN_LISTED && areClose(selected.view, slots)
-  if (bodyNeeds !== null && (pagePlan === null || !isForPages)) {
+  const pages = pagePlan && isForPages(selected, pagePlan, slots) ? pagePlan : null
+  if (bodyNeeds !== null && pages === null) {
     await response.writeBodies(bodyNeeds, slots)
     return response.isSomeGone
   }
@@ -149,7 +150,7 @@ async function writeMessages(
     const { view } = selected
     // Another session may have made a keyword since the page before.
     tellKeywords(session)
-    const written = pagePlan && (await response.writePage(pagePlan, page))
+    const written = pages && (await response.writePage(pages, page))
     if (written) {
       start += written.slots
       recordCount = firstCount
@@ -174,6 +175,16 @@ async function writeMessages(
   }
   return isSomeGone || response.isSomeGone
 }
+
+/**
+ * @param {SelectedMailbox} selected
+ * @param {PagePlan} pagePlan
+ * @param {readonly number[]} slots
+ * @returns {boolean} whether lists are the faster way: much of a header is read faster from few messages, or from such that lie far
+ *   apart, than from the blocks of 32 that each is in
+ */
+const isForPages = ({ view }, { isCertain }, slots) =>
+  isCertain || (slots.length >= MIN_LISTED && areClose(view, slots))
 
 /**
  * @param {Session} session
