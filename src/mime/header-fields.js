@@ -70,13 +70,22 @@ export function listFields(block) {
   if (isCut || isLong) return null
   const whole = withRest(listed, block.length)
   const hasRest = whole.length <= MAX_LINES && block.length - listedBytes <= MAX_REST_BYTES
-  const lines = hasRest ? whole : listed
+  return packLines(block, hasRest ? whole : listed, { hasRest, others })
+}
+
+/**
+ * @param {Buffer} block
+ * @param {readonly ListedLine[]} lines - of it
+ * @param {{ hasRest: boolean, others: ReadonlySet<number> }} told - behind the lines
+ * @returns {ListedFields}
+ */
+function packLines(block, lines, { hasRest, others }) {
   const bytes = [0, 0, 0, 0]
   for (const { number, start, end } of lines) add(bytes, placeOf(number), end - start)
   const [within = 0, ...apart] = bytes
   const head = 1 + lines.length * ENTRY_BYTES
-  const told = head + within
-  const fields = Buffer.allocUnsafe(told + TOLD_BYTES + others.size * NAME_BYTES)
+  const knownAt = head + within
+  const fields = Buffer.allocUnsafe(knownAt + TOLD_BYTES + others.size * NAME_BYTES)
   const targets = [fields, ...apart.map((length) => Buffer.allocUnsafe(length))]
   const ends = [head, 0, 0, 0]
   let index = fields.writeUInt8(lines.length, 0)
@@ -87,13 +96,12 @@ export function listFields(block) {
     const target = /** @type {Buffer} */ (targets[place])
     add(ends, place, block.copy(target, ends[place], start, end))
   }
-  fields[told] = LISTED_FIELDS.length
-  fields[told + 1] = hasRest ? 1 : 0
-  let at = told + TOLD_BYTES
+  let at = fields.writeUInt8(LISTED_FIELDS.length, knownAt)
+  at = fields.writeUInt8(hasRest ? 1 : 0, at)
   for (const name of others) at = fields.writeUInt16LE(name, at)
-  const [received = null, signatures = null, rest = null] = targets
-    .slice(1)
-    .map((lines) => (lines.length > 0 ? lines : null))
+  const [, received = null, signatures = null, rest = null] = targets.map((target) =>
+    target.length > 0 ? target : null
+  )
   return { fields, received, signatures, rest }
 }
 
