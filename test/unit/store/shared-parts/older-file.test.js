@@ -35,8 +35,8 @@ test('the attachments of a mailbox that an older program has made are found', as
   await store.close()
   const older = rawHandle(account)
   const added = ['part_queue', 'part_places', 'shared_part_uses', 'shared_parts']
-  for (const table of [...added, 'message_signatures', 'signature_blocks'])
-    older.exec(`DROP TABLE ${table}`)
+  const later = ['message_signatures', 'signature_blocks', 'message_rests', 'rest_blocks']
+  for (const table of [...added, ...later]) older.exec(`DROP TABLE ${table}`)
   older.exec('ALTER TABLE account DROP COLUMN lifts')
   older.exec('DELETE FROM schema_migrations WHERE version >= 11')
   older.close()
