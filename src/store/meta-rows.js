@@ -1,7 +1,7 @@
 /**
  * Rows of what the MIME code makes of a content once, at arrival: `message_meta`, `message_envelopes`,
- * `message_structures`, `message_fields` and the tables of lines that stand apart from these. A row that an older version of that code made, or one
- * that is missing, is made again when it is read.
+ * `message_structures`, `message_fields` and the tables of lines that stand apart from these. A row that an older version of
+ * that code made, or one that is missing, is made again when it is read.
  */
 import { BUILDER_VERSION, buildMessageMeta } from '../mime/message-meta.js'
 import { listFields } from '../mime/header-fields.js'

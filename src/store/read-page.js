@@ -54,12 +54,18 @@ const arena = new BlockArena()
  */
 const PAGE_BYTES = 1024 * 1024
 
-/** @type {Readonly<Record<'envelope' | 'bodyStructure' | 'fields', string>>} */
+const linesOf = (/** @type {ApartKind} */ kind) =>
+  `SELECT lines FROM ${APART_TABLES[kind]} WHERE content_id = ?`
+
+/** @type {Readonly<Record<ColumnKind, string>>} */
 const ROWS = {
   envelope: 'SELECT builder_version, envelope FROM message_envelopes WHERE content_id = ?',
   bodyStructure:
     'SELECT builder_version, body_structure FROM message_structures WHERE content_id = ?',
-  fields: 'SELECT builder_version, fields FROM message_fields WHERE content_id = ?'
+  fields: 'SELECT builder_version, fields FROM message_fields WHERE content_id = ?',
+  received: linesOf('received'),
+  signatures: linesOf('signatures'),
+  rest: linesOf('rest')
 }
 
 /**
@@ -122,11 +128,7 @@ export function readListRow(db, kind, contentId) {
  * @returns {Buffer | undefined} undefined: the message has no such lines
  */
 export const readApartRow = (db, kind, contentId) =>
-  /** @type {Buffer | undefined} */ (
-    prepared(db, `SELECT lines FROM ${APART_TABLES[kind]} WHERE content_id = ?`, 'value').get(
-      contentId
-    )
-  )
+  /** @type {Buffer | undefined} */ (prepared(db, ROWS[kind], 'value').get(contentId))
 
 /**
  * @param {Database} db
