@@ -43,6 +43,7 @@ let scratch
  * @typedef {object} BodyNeeds
  * @property {boolean} withTrees - whether parts are asked for
  * @property {boolean} withDates - whether INTERNALDATE is
+ * @property {number} wholeBytes - a message of up to so many bytes is asked for as a whole, and once; 0: none is
  *
  * @typedef {{ epochSeconds: number, zoneMinutes: number }} ZonedDate
  */
@@ -137,11 +138,11 @@ export function readBodies(db, view, slots, needs) {
  * @param {BodyNeeds & { blocks: BlockReader }} needs
  * @returns {StoredBody | LongBody | null} null as above
  */
-function readBody(db, view, slot, { withTrees, withDates, blocks }) {
+function readBody(db, view, slot, { withTrees, withDates, wholeBytes, blocks }) {
   const contentId = view.contentIds[slot] ?? 0
   const size = view.sizes[slot] ?? 0
   if (contentId === 0 || size === 0) return null
-  if (size > CHUNK_BYTES && (withTrees || size > LONG_BODY_BYTES)) return null
+  if (size > CHUNK_BYTES && size > Math.min(LONG_BODY_BYTES, wholeBytes)) return null
   const partTree = withTrees ? readPartTree(db, blocks, contentId) : null
   const internalDate = withDates ? readDate(db, view, slot) : null
   if ((withTrees && partTree === null) || (withDates && internalDate === null)) return null

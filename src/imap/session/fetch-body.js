@@ -18,11 +18,13 @@ import { isWhole } from './fetch-plan.js'
  * @param {FetchWriter} writer - within the message's response
  * @param {readonly FetchItem[]} items - of a plan for bodies
  * @param {StoredBody} body - read with what they need
- * @param {(kind: FetchItem['kind']) => void} writeOther - for what is told from elsewhere
+ * @param {object} options
+ * @param {number} options.wholeBytes - of the needs
+ * @param {(kind: FetchItem['kind']) => void} options.writeOther - for what is told from elsewhere
  * @returns {boolean} false: it is damaged, and what was written is worth nothing
  */
-export function writeBody(writer, items, body, writeOther) {
-  const writeSection = body.partTree === null ? writeWhole : sectionsOf(body, items)
+export function writeBody(writer, items, body, { wholeBytes, writeOther }) {
+  const writeSection = body.size <= wholeBytes ? writeWhole : sectionsOf(body, items)
   const isSound = writeItems(writer, items, body, { writeOther, writeSection })
   writer.maskNul()
   return isSound
@@ -83,12 +85,12 @@ function writeWhole(writer, item, body) {
 }
 
 /**
- * @param {StoredBody} body - with its part tree
+ * @param {StoredBody} body - with its part tree, if a part is asked for
  * @param {readonly FetchItem[]} items
  * @returns {((writer: FetchWriter, item: SectionItem) => boolean) | null} writes one of the sections; null: it is damaged
  */
 function sectionsOf(body, items) {
-  const tree = decodePartTree(/** @type {Buffer} */ (body.partTree))
+  const tree = body.partTree && decodePartTree(body.partTree)
   const places = items.map((item) =>
     item.kind === 'SECTION' ? placeOf(item, tree, body.size) : null
   )
@@ -109,14 +111,14 @@ function sectionsOf(body, items) {
 
 /**
  * @param {SectionItem} item
- * @param {PartTree} tree
+ * @param {PartTree | null} tree - null where no part is asked for
  * @param {number} size - of the message
  * @returns {RangeSection | FieldsSection | null} null where there is no such part
  */
 function placeOf(item, tree, size) {
   const { section, partial } = item
   const whole = { kind: /** @type {const} */ ('range'), start: 0, end: size }
-  const place = isWhole(item) ? whole : resolveSection(tree, section)
+  const place = isWhole(item) ? whole : resolveSection(/** @type {PartTree} */ (tree), section)
   if (place?.kind !== 'range' || partial === null) return place
   const start = Math.min(place.end, place.start + partial.offset)
   return { kind: 'range', start, end: Math.min(place.end, start + partial.length) }

@@ -2,6 +2,7 @@
  * Finds out what a FETCH needs to read: the shared view alone, narrow rows, stored structures, or the message's bytes.
  */
 
+/** @import { BodyNeeds } from '../../store/read-bodies.js' */
 /** @import { BinaryItem, FetchItem } from '../protocol/values/fetch-item.js' */
 
 /**
@@ -101,8 +102,6 @@ export const MAX_SECTIONS = 4
 /** Items that the fast path of bodies (fetch-body.js) answers beside sections. */
 const BESIDE_BODY = new Set(['UID', 'FLAGS', 'MODSEQ', 'THREADID', 'RFC822.SIZE', 'INTERNALDATE'])
 
-/** @typedef {{ withTrees: boolean, withDates: boolean }} BodyNeeds - as `AccountStore.readBodies` takes it */
-
 /**
  * @param {FetchPlan} plan
  * @returns {BodyNeeds | null} null where something else than sections is asked for that must be read
@@ -111,12 +110,22 @@ export function planBodies({ items, setsSeen }) {
   const sections = items.filter((item) => item.kind === 'SECTION')
   const isFit = items.every(({ kind }) => kind === 'SECTION' || BESIDE_BODY.has(kind))
   if (setsSeen || !isFit || sections.length === 0 || sections.length > MAX_SECTIONS) return null
-  const isForWhole =
-    sections.length === 1 && sections.every((item) => isWhole(item) && !item.partial)
   return {
-    withTrees: !isForWhole,
-    withDates: items.some(({ kind }) => kind === 'INTERNALDATE')
+    withTrees: !sections.every(isWhole),
+    withDates: items.some(({ kind }) => kind === 'INTERNALDATE'),
+    wholeBytes: sections.length === 1 ? wholeBytesOf(/** @type {SectionItem} */ (sections[0])) : 0
   }
+}
+
+/**
+ * @param {SectionItem} item
+ * @returns {number} a message of up to so many bytes is asked for as a whole: iOS Mail begins every message with its first
+ *   384 KiB, K-9 with what it may download
+ */
+function wholeBytesOf(item) {
+  if (!isWhole(item)) return 0
+  if (item.partial === null) return Infinity
+  return item.partial.offset === 0 ? item.partial.length : 0
 }
 
 /**

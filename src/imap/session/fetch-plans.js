@@ -6,9 +6,10 @@ import { BoundedMemo } from '../../support/bounded-memo.js'
 import { planPages } from './fetch-page.js'
 import { planBodies, planFetch } from './fetch-plan.js'
 
+/** @import { BodyNeeds } from '../../store/read-bodies.js' */
 /** @import { FetchItem } from '../protocol/values/fetch-item.js' */
 /** @import { PagePlan } from './fetch-page.js' */
-/** @import { BodyNeeds, FetchPlan } from './fetch-plan.js' */
+/** @import { FetchPlan } from './fetch-plan.js' */
 
 /**
  * @typedef {object} FetchPlans

@@ -18,8 +18,8 @@ import { tellKeywords } from './mailbox-news.js'
 import { writeRecordItem } from './record-item.js'
 
 /** @import { MessageRecord } from '../../store/read-messages.js' */
-/** @import { LongBody } from '../../store/read-bodies.js' */
-/** @import { BodyNeeds, FetchPlan } from './fetch-plan.js' */
+/** @import { BodyNeeds, LongBody } from '../../store/read-bodies.js' */
+/** @import { FetchPlan } from './fetch-plan.js' */
 /** @import { Session } from './session.js' */
 /** @import { Slicer } from '../../support/slicer.js' */
 
@@ -187,7 +187,7 @@ export class FetchResponse {
       for (const body of bodies) {
         const slot = /** @type {number} */ (slots[next++])
         tellKeywords(this.#session)
-        if (body === null || !this.#writeBody(body, slot)) {
+        if (body === null || !this.#writeBody(body, slot, needs)) {
           await this.#writeSlot(slot)
           this.finish()
         } else if (connection.isCongested) await connection.drain()
@@ -210,9 +210,10 @@ export class FetchResponse {
    *
    * @param {StoredBody | LongBody} body
    * @param {number} slot
+   * @param {BodyNeeds} needs
    * @returns {boolean} false: it is damaged, nothing was written
    */
-  #writeBody(body, slot) {
+  #writeBody(body, slot, { wholeBytes }) {
     const writer = SHARED_WRITER
     const { items } = this.#plan
     writer.clear()
@@ -221,7 +222,7 @@ export class FetchResponse {
       this.#writeViewItem(kind, slot, writer)
     }
     if (body instanceof StoredBody) {
-      if (!writeBody(writer, items, body, writeOther)) return false
+      if (!writeBody(writer, items, body, { wholeBytes, writeOther })) return false
     } else {
       const sendPieces = (/** @type {Buffer[]} */ pieces) => this.#sendPieces(pieces)
       writeLongBody(writer, items, body, { writeOther, sendPieces })

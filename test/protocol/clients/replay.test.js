@@ -8,6 +8,10 @@ testReplay(
   'apple-mail',
   'Apple Mail asks for two things in one packet and moves what is no longer there'
 )
+testReplay(
+  'ios-mail',
+  'iOS Mail lists folders with their numbers and takes messages from their first 384 KiB'
+)
 testReplay('outlook', 'Outlook idles before it selects and asks for RFC822.PEEK')
 testReplay('neomutt', 'NeoMutt enables blindly and sends many commands at once')
 testReplay('mbsync', 'mbsync pipelines fetches, appends and moves')

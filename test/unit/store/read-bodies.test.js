@@ -12,7 +12,7 @@ import { appendAll } from '../../helpers/temporary-store.js'
 /** @typedef {import('../../../src/store/mailbox-view.js').MailboxView} MailboxView */
 /** @typedef {import('../../../src/store/read-bodies.js').LongBody} LongBody */
 
-const WHOLE = { withTrees: false, withDates: false }
+const WHOLE = { withTrees: false, withDates: false, wholeBytes: Infinity }
 
 /**
  * @param {AccountStore} store
@@ -87,11 +87,17 @@ test('messages come as they went in, whatever their size, in any order; very lon
   )
 })
 
-test('of a long message parts are read in another way', async (t) => {
+test('of a long message parts, and a beginning that is not all of it, are read in another way', async (t) => {
   const store = await (await accountFolder(t)).create()
-  await appendAll(store, 'INBOX', [{ bytes: makeMessage('long', CHUNK_BYTES + 1) }])
+  const mail = makeMessage('long', CHUNK_BYTES + 1)
+  await appendAll(store, 'INBOX', [{ bytes: mail }])
   const { view } = await store.openView('INBOX')
-  assert.deepEqual(await store.readBodies(view, [0], { ...WHOLE, withTrees: true }), [null])
+  const read = (/** @type {Partial<typeof WHOLE>} */ needs) =>
+    store.readBodies(view, [0], { ...WHOLE, ...needs })
+  assert.deepEqual(await read({ withTrees: true, wholeBytes: 0 }), [null])
+  assert.deepEqual(await read({ wholeBytes: mail.length - 1 }), [null])
+  const [body] = await read({ wholeBytes: mail.length })
+  assert.deepEqual(body && bytesOf(body), mail)
 })
 
 for (const [kind, body] of /** @type {const} */ ([
@@ -177,7 +183,7 @@ test('a body that is damaged or gone is none; its neighbours are read', async (t
   assert.deepEqual(await readAll(store, view, upTo(4)), [bodies[0], null, null, bodies[3]])
 })
 
-const SECTIONS = { withTrees: true, withDates: true }
+const SECTIONS = { withTrees: true, withDates: true, wholeBytes: 0 }
 /** @type {import('../../../src/store/read-page.js').PageNeeds} */
 const LIST = { withDates: true, columns: [], previews: 'none' }
 
@@ -220,7 +226,7 @@ test('a body comes with its part tree and its date where they are asked for, and
   const { view } = await store.openView('INBOX')
   const db = rawHandle(account)
   t.after(() => db.close())
-  const both = { withTrees: true, withDates: true }
+  const both = { withTrees: true, withDates: true, wholeBytes: 0 }
   const records = await store.readMessages(view.mailboxId, [1, 2, 3, 4], { partTree: true })
   const before = await store.readBodies(view, upTo(4), both)
   assert.deepEqual(

@@ -10,8 +10,8 @@ import { TurnSnapshot } from '../../../src/store/turn-snapshot.js'
 import { accountFolder, appendOne, makeMessage, rawHandle } from '../../helpers/account-folder.js'
 import { appendAll } from '../../helpers/temporary-store.js'
 
-const WHOLE = { withTrees: false, withDates: false }
-const HEADERS = { withTrees: true, withDates: true }
+const WHOLE = { withTrees: false, withDates: false, wholeBytes: Infinity }
+const HEADERS = { withTrees: true, withDates: true, wholeBytes: 0 }
 
 /** @typedef {import('../../../src/store/account-store.js').AccountStore} AccountStore */
 

@@ -37,7 +37,8 @@ function written(body, path, partial = null) {
   const section = { path, text: null, fields: [] }
   /** @type {import('../../../../src/imap/protocol/values/fetch-item.js').SectionItem} */
   const item = { kind: 'SECTION', isPeek: true, section, partial, label: 'BODY[]' }
-  if (!writeBody(writer, [item], body, () => assert.fail())) return null
+  if (!writeBody(writer, [item], body, { wholeBytes: 0, writeOther: () => assert.fail() }))
+    return null
   let text = ''
   writer.handTo((bytes) => (text += bytes.toString('latin1')))
   return text.slice(text.indexOf('}') + 3)

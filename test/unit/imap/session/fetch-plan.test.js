@@ -33,8 +33,9 @@ test('lists go by pages, other sections by bodies, what sets \\Seen by neither',
   })
   const odd = planOf({ kind: 'INTERNALDATE' }, section(['a name']))
   assert.equal(planPages(odd), null)
-  assert.deepEqual(planBodies(odd), { withTrees: true, withDates: true })
-  assert.deepEqual(planBodies(planOf(section([]))), { withTrees: false, withDates: false })
+  assert.deepEqual(planBodies(odd), { withTrees: true, withDates: true, wholeBytes: 0 })
+  const whole = { withTrees: false, withDates: false, wholeBytes: Infinity }
+  assert.deepEqual(planBodies(planOf(section([]))), whole)
   const beside = planOf({ kind: 'ENVELOPE' }, section(['a name']))
   assert.deepEqual([planPages(beside), planBodies(beside)], [null, null])
   const setsSeen = planOf(section(['Subject'], false))
@@ -65,3 +66,31 @@ test('so many sections that others would have to wait are read of one message af
     assert.equal(planBodies(planOf(...odd)) !== null, isFew)
   }
 })
+
+/** @type {[string, FetchItem[], { withTrees: boolean, wholeBytes: number }][]} */
+const WHOLES = [
+  [
+    'the beginning of the message',
+    [beginning(0, 393_216)],
+    { withTrees: false, wholeBytes: 393_216 }
+  ],
+  ['a part behind it', [beginning(393_216, 393_216)], { withTrees: false, wholeBytes: 0 }],
+  ['the beginning of a header', [beginning(0, 9, ['Subject'])], { withTrees: true, wholeBytes: 0 }],
+  ['the message twice', [section([]), beginning(0, 9)], { withTrees: false, wholeBytes: 0 }],
+  ['the message and a header', [section([]), section(['To'])], { withTrees: true, wholeBytes: 0 }]
+]
+
+/**
+ * @param {number} offset
+ * @param {number} length
+ * @param {string[]} [fields]
+ * @returns {FetchItem}
+ */
+function beginning(offset, length, fields = []) {
+  return /** @type {FetchItem} */ ({ ...section(fields), partial: { offset, length } })
+}
+
+for (const [what, items, needs] of WHOLES)
+  test(`${what}: parts are ${needs.withTrees ? '' : 'not '}looked for, and the whole is what has up to ${needs.wholeBytes} bytes`, () => {
+    assert.deepEqual(planBodies(planOf(...items)), { ...needs, withDates: false })
+  })

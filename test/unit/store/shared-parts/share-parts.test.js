@@ -19,6 +19,8 @@ import { base64Text, mailWith, noise } from '../../../helpers/attachments.js'
 
 /** @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore */
 
+const WHOLE = { withTrees: false, withDates: false, wholeBytes: Infinity }
+
 /** @param {import('node:test').TestContext} t */
 async function setUp(t) {
   const account = await accountFolder(t)
@@ -87,7 +89,7 @@ test('all ways to read a message give its bytes', async (t) => {
   const uids = [1, 2, 3, 4]
   const slots = uids.map((uid) => view.slotOf(uid))
   for (const slot of slots) {
-    const [body] = await store.readBodies(view, [slot], { withTrees: false, withDates: false })
+    const [body] = await store.readBodies(view, [slot], WHOLE)
     const mail = /** @type {Buffer} */ (mails[slot])
     assert.ok(body)
     if (!(body instanceof StoredBody)) assert.ok(Buffer.concat(body.pieces).equals(mail))
