@@ -97,6 +97,15 @@ export const SETTINGS = {
     reason: 'IPv6 counts by /64. Offices and Outlook’s cloud put many people behind one address.'
   },
 
+  'imap.maxBackgroundDownloads': {
+    value: 100,
+    minimum: 0,
+    maximum: 1_000_000,
+    unit: 'sessions',
+    reason:
+      'iOS Mail fills its store again in the background, after an update on all iPhones at once; those beyond this come back a day later.'
+  },
+
   'imap.isProxied': {
     value: false,
     unit: '',

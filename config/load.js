@@ -14,7 +14,8 @@ import { checkSettings, flatten } from './check-settings.js'
  * @property {string} data - absolute path
  * @property {string} defaultDomain
  * @property {{ listen: string, isProxied: boolean, allowPlaintextLoopback: boolean, loginTimeoutMs: number, inactivityTimeoutMs: number,
- *   idleReminderMs: number, maxConnections: number, maxConnectionsPerAccount: number, maxConnectionsPerAddress: number }} imap
+ *   idleReminderMs: number, maxConnections: number, maxConnectionsPerAccount: number, maxConnectionsPerAddress: number,
+ *   maxBackgroundDownloads: number }} imap
  * @property {{ listen: string, isProxied: boolean }} imaps
  * @property {{ certificate: string, key: string, otherFolders: string[] }} tls - absolute paths, or empty
  * @property {{ trustedAddresses: string[] }} proxy

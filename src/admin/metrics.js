@@ -126,6 +126,11 @@ export async function renderMetrics(input) {
   gauge('connections', 'Open IMAP connections.', sessions.connections)
   gauge('sessions', 'IMAP sessions that are logged in.', sessions.loggedIn)
   gauge('sessions_idling', 'Of these, sessions in IDLE.', sessions.idling)
+  gauge(
+    'sessions_background',
+    'Of these, downloads of iOS Mail in the background.',
+    sessions.background
+  )
   addCommands(registry, bySlot)
   counters('logins_total', 'Login attempts by outcome.', 'outcome', ({ logins }) => logins)
   counter(

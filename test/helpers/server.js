@@ -68,6 +68,7 @@ function collectingLogger(logged, bound = {}) {
  * @param {boolean} [options.hasTls]
  * @param {import('../../src/support/clock.js').Clock} [options.clock]
  * @param {import('../../src/support/clock.js').Clock} [options.steadyClock] - default: a clock that was given
+ * @param {() => boolean} [options.admits] - whether the process can bear one more session; with this it is the test's own
  * @returns {Promise<TestServer>}
  */
 export async function startImapServer(
@@ -77,7 +78,8 @@ export async function startImapServer(
     settings = {},
     hasTls = true,
     clock = systemClock,
-    steadyClock = clock === systemClock ? systemSteadyClock : clock
+    steadyClock = clock === systemClock ? systemSteadyClock : clock,
+    admits
   } = {}
 ) {
   if (process.env['LETTERLOCK_TEST_WORKERS']) return await startWorkers(t, { users, settings })
@@ -112,6 +114,7 @@ export async function startImapServer(
     clock,
     steadyClock,
     logger,
+    ...(admits && { admits }),
     onUnexpectedError: (error) => {
       unexpected.push(error)
       t.diagnostic(String(error instanceof Error ? error.stack : error))

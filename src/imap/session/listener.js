@@ -69,6 +69,14 @@ const BACKLOG = 1024
  */
 
 /**
+ * @typedef {object} SessionCounts
+ * @property {number} connections - of clients
+ * @property {number} loggedIn - sessions here
+ * @property {number} idling - sessions in IDLE
+ * @property {number} background - sessions that are logged in and fill their client's store in the background
+ */
+
+/**
  * @typedef {object} ImapServer
  * @property {(options: ListenOptions) => Promise<{ host: string, port: number }>} listen -
  *   resolves with what was bound; port 0 takes a free one
@@ -77,7 +85,7 @@ const BACKLOG = 1024
  * @property {(accountId: string, text: string, credential?: { id: string, version: number }) => void} endSessions - BYE to
  *   every session of the account, or that has logged in with that, after its running command; cut off after a minute
  * @property {(tls: TlsSettings) => void} replaceCertificate - for new handshakes
- * @property {() => { connections: number, loggedIn: number, idling: number }} counts - of clients; of sessions here
+ * @property {() => SessionCounts} counts
  * @property {() => import('./session-facts.js').SessionFacts[]} listSessions - those that are logged in, oldest first
  * @property {(sessionId: string, text: string) => boolean} endSession - as `endSessions`; false where there is none
  * @property {(options: { graceMs: number, isReplaced?: () => boolean }) => Promise<void>} close - no new connections, BYE to
@@ -111,6 +119,8 @@ class Listener {
   #isClosing = false
   #admission
   #allowances
+  #shareOf
+  #admits
   /** @type {ImapServerContext} */
   #context
 
@@ -131,6 +141,8 @@ class Listener {
     const isExempt = (/** @type {string} */ address) => exempt.has(address)
     this.#admission = new Admission({ bounds: config.imap, isExempt, shareOf, admits })
     this.#allowances = new Allowances({ limits, clock: steadyClock, shareOf, isExempt })
+    this.#shareOf = shareOf
+    this.#admits = admits
     this.#context = {
       config,
       authenticate,
@@ -141,6 +153,7 @@ class Listener {
       onUnexpectedError,
       isPlaintextAllowed: (address) => config.imap.allowPlaintextLoopback && isLoopback(address),
       hasRoomFor: (accountId) => this.hasRoomFor(accountId),
+      hasRoomForDownload: () => this.#hasRoomForDownload(),
       paceOf: (session) => this.#allowances.paceOf(session)
     }
   }
@@ -191,14 +204,21 @@ class Listener {
     this.#context.tls = makeTlsContext(tls)
   }
 
-  /** @returns {{ connections: number, loggedIn: number, idling: number }} */
+  /** @returns {SessionCounts} */
   counts() {
-    const sessions = [...this.#sessions]
+    const loggedIn = [...this.#sessions].filter(({ accountId }) => accountId !== null)
     return {
       connections: this.#running.size - this.#adopted,
-      loggedIn: sessions.filter(({ accountId }) => accountId !== null).length,
-      idling: sessions.filter(({ isIdling }) => isIdling).length
+      loggedIn: loggedIn.length,
+      idling: loggedIn.filter(({ isIdling }) => isIdling).length,
+      background: loggedIn.filter(({ isBackground }) => isBackground).length
     }
+  }
+
+  /** @returns {boolean} whether the process can bear one more session that fills its client's store in the background */
+  #hasRoomForDownload() {
+    const { maxBackgroundDownloads } = this.#context.config.imap
+    return this.counts().background < this.#shareOf(maxBackgroundDownloads) && this.#admits()
   }
 
   /** @returns {import('./session-facts.js').SessionFacts[]} */

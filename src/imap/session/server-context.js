@@ -13,7 +13,7 @@
  * @typedef {object} ImapConfig - the part of the configuration that sessions read
  * @property {{ allowPlaintextLoopback: boolean, loginTimeoutMs: number, inactivityTimeoutMs: number,
  *   idleReminderMs: number, maxConnections: number, maxConnectionsPerAccount: number,
- *   maxConnectionsPerAddress: number }} imap
+ *   maxConnectionsPerAddress: number, maxBackgroundDownloads: number }} imap
  * @property {{ maxBytes: number }} messages
  * @property {{ exemptAddresses: string[] } & import('./allowance.js').AllowanceLimits} limits
  */
@@ -68,6 +68,7 @@
  * @property {(error: unknown) => void} onUnexpectedError
  * @property {(remoteAddress: string) => boolean} isPlaintextAllowed
  * @property {(accountId: string) => boolean} hasRoomFor - whether one more session of the account may begin
+ * @property {() => boolean} hasRoomForDownload - whether one more session may fill its client's store in the background
  * @property {Allowances['paceOf']} paceOf
  */
 

@@ -144,10 +144,20 @@ test('a client that vanishes in IDLE leaves no session behind', async (t) => {
   await client.login()
   client.send('a IDLE\r\n')
   await client.line()
-  assert.deepEqual(server.imap.counts(), { connections: 1, loggedIn: 1, idling: 1 })
+  assert.deepEqual(server.imap.counts(), {
+    connections: 1,
+    loggedIn: 1,
+    idling: 1,
+    background: 0
+  })
   client.close()
   while (server.imap.counts().connections > 0) await new Promise((resolve) => setImmediate(resolve))
-  assert.deepEqual(server.imap.counts(), { connections: 0, loggedIn: 0, idling: 0 })
+  assert.deepEqual(server.imap.counts(), {
+    connections: 0,
+    loggedIn: 0,
+    idling: 0,
+    background: 0
+  })
 })
 
 test('a line that is too long ends IDLE, and with it the session: what follows may be a part of it', async (t) => {

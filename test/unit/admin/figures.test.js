@@ -12,7 +12,7 @@ const histogram = (first) => ({ counts: [first, 1, ...Array(17).fill(0), 2], sum
 
 const SUMS = {
   workers: 2,
-  sessions: { connections: 3, loggedIn: 4, idling: 5 },
+  sessions: { connections: 3, loggedIn: 4, idling: 5, background: 68 },
   pressure: { refusing: 6, refused: 7 },
   argon2: { running: 8, waiting: 9, derivations: 10 },
   commands: { NOOP: { OK: 11, NO: 12, BAD: 13, duration: histogram(14) } },
@@ -75,7 +75,7 @@ test('each figure is told under its name, in seconds and bytes', async () => {
   const series = Object.entries(await told()).filter(([name]) => !name.includes('_bucket{'))
   assert.deepEqual(Object.fromEntries(series.map(([name, value]) => [name, Number(value)])), {
     ...{ workers: 2, workers_silent: 65, workers_refusing: 6, refused_for_pressure_total: 7 },
-    ...{ connections: 3, sessions: 4, sessions_idling: 5 },
+    ...{ connections: 3, sessions: 4, sessions_idling: 5, sessions_background: 68 },
     ...{ argon2_total: 10, argon2_running: 8, argon2_waiting: 9 },
     'commands_total{command="NOOP",result="ok"}': 11,
     'commands_total{command="NOOP",result="no"}': 12,

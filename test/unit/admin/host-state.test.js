@@ -15,7 +15,7 @@ test('points are kept at their interval, whoever looks meanwhile; the last one i
   const snapshot = {
     sums: {
       .../** @type {any} */ (snapshotCounters()),
-      sessions: { connections: 2, loggedIn: 1, idling: 0 },
+      sessions: { connections: 2, loggedIn: 1, idling: 0, background: 0 },
       commands: { NOOP: { OK: 1, NO: 20, BAD: 300 }, FETCH: { OK: 4000, NO: 0, BAD: 0 } },
       logins: { accepted: 9, refused: 1, throttled: 20 },
       deliveries: { stored: 7, refused: 8, failed: 9, bytes: 10 },

@@ -61,7 +61,7 @@ const EVENT_LOOP = { figures: { p50Ms: 1, p99Ms: 2, maxMs: 3 } }
  */
 function workerWith(slot, logins) {
   const snapshot = takeWorkerSnapshot({
-    imap: { counts: () => ({ connections: 2, loggedIn: 1, idling: 0 }) },
+    imap: { counts: () => ({ connections: 2, loggedIn: 1, idling: 0, background: 0 }) },
     openAccounts: { figures: MAILBOXES },
     maintenance: { figures: MAINTENANCE },
     eventLoop: /** @type {any} */ (EVENT_LOOP),
