@@ -9,7 +9,7 @@ import { residentMemory } from '../telemetry/resident-memory.js'
 
 /**
  * @typedef {object} WorkerParts - as far as the figures need them
- * @property {{ counts: () => import('../imap/session/listener.js').SessionCounts }} imap
+ * @property {{ counts: () => import('../imap/session/session-facts.js').SessionCounts }} imap
  * @property {{ figures: import('../accounts/open-accounts.js').OpenAccountsFigures }} openAccounts
  * @property {{ figures: import('../maintenance/worker.js').WorkerFigures }} maintenance
  * @property {import('../telemetry/event-loop.js').EventLoopMeter} eventLoop

@@ -13,6 +13,7 @@ import { isLoopback } from '../../support/loopback.js'
 import { readShared } from '../../support/shared-read.js'
 import { Admission } from './admission.js'
 import { Allowances } from './allowance.js'
+import { BackgroundDownloads } from './background-downloads.js'
 import { INPUT_BYTES } from './client-input.js'
 import { Connection } from './connection.js'
 import { pollForIdlers } from './poll-idlers.js'
@@ -22,6 +23,7 @@ import { makeTlsContext } from './tls-context.js'
 
 /** @import { Server, Socket } from 'node:net' */
 /** @import { ProxyTrust } from '../../support/proxy-header.js' */
+/** @import { SessionCounts } from './session-facts.js' */
 /** @import { TlsSettings } from './tls-context.js' */
 /** @import { Clock } from '../../support/clock.js' */
 /** @import { Authenticate, ImapConfig, ImapServerContext, Login, SessionLogger } from './server-context.js' */
@@ -69,14 +71,6 @@ const BACKLOG = 1024
  */
 
 /**
- * @typedef {object} SessionCounts
- * @property {number} connections - of clients
- * @property {number} loggedIn - sessions here
- * @property {number} idling - sessions in IDLE
- * @property {number} background - sessions that are logged in and fill their client's store in the background
- */
-
-/**
  * @typedef {object} ImapServer
  * @property {(options: ListenOptions) => Promise<{ host: string, port: number }>} listen -
  *   resolves with what was bound; port 0 takes a free one
@@ -119,8 +113,7 @@ class Listener {
   #isClosing = false
   #admission
   #allowances
-  #shareOf
-  #admits
+  #downloads
   /** @type {ImapServerContext} */
   #context
 
@@ -141,8 +134,8 @@ class Listener {
     const isExempt = (/** @type {string} */ address) => exempt.has(address)
     this.#admission = new Admission({ bounds: config.imap, isExempt, shareOf, admits })
     this.#allowances = new Allowances({ limits, clock: steadyClock, shareOf, isExempt })
-    this.#shareOf = shareOf
-    this.#admits = admits
+    const mostOf = () => shareOf(config.imap.maxBackgroundDownloads)
+    this.#downloads = new BackgroundDownloads({ mostOf, admits })
     this.#context = {
       config,
       authenticate,
@@ -153,7 +146,7 @@ class Listener {
       onUnexpectedError,
       isPlaintextAllowed: (address) => config.imap.allowPlaintextLoopback && isLoopback(address),
       hasRoomFor: (accountId) => this.hasRoomFor(accountId),
-      hasRoomForDownload: () => this.#hasRoomForDownload(),
+      downloads: this.#downloads,
       paceOf: (session) => this.#allowances.paceOf(session)
     }
   }
@@ -211,14 +204,8 @@ class Listener {
       connections: this.#running.size - this.#adopted,
       loggedIn: loggedIn.length,
       idling: loggedIn.filter(({ isIdling }) => isIdling).length,
-      background: loggedIn.filter(({ isBackground }) => isBackground).length
+      background: this.#downloads.count
     }
-  }
-
-  /** @returns {boolean} whether the process can bear one more session that fills its client's store in the background */
-  #hasRoomForDownload() {
-    const { maxBackgroundDownloads } = this.#context.config.imap
-    return this.counts().background < this.#shareOf(maxBackgroundDownloads) && this.#admits()
   }
 
   /** @returns {import('./session-facts.js').SessionFacts[]} */
@@ -367,7 +354,7 @@ class Listener {
       }
       await connection.closed
     } finally {
-      this.#sessions.delete(session)
+      this.#forget(session)
     }
   }
 
@@ -386,8 +373,14 @@ class Listener {
       await serveSession(session, login)
       await connection.closed
     } finally {
-      this.#sessions.delete(session)
+      this.#forget(session)
     }
+  }
+
+  /** @param {Session} session - that has ended */
+  #forget(session) {
+    this.#sessions.delete(session)
+    this.#downloads.end(session)
   }
 
   /**

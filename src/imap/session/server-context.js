@@ -7,6 +7,7 @@
 /** @import { AccountStore } from '../../store/account-store.js' */
 /** @import { Clock } from '../../support/clock.js' */
 /** @import { Allowances } from './allowance.js' */
+/** @import { BackgroundDownloads } from './background-downloads.js' */
 /** @import { TlsContext } from './tls-context.js' */
 
 /**
@@ -68,7 +69,7 @@
  * @property {(error: unknown) => void} onUnexpectedError
  * @property {(remoteAddress: string) => boolean} isPlaintextAllowed
  * @property {(accountId: string) => boolean} hasRoomFor - whether one more session of the account may begin
- * @property {() => boolean} hasRoomForDownload - whether one more session may fill its client's store in the background
+ * @property {BackgroundDownloads} downloads
  * @property {Allowances['paceOf']} paceOf
  */
 

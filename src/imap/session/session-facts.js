@@ -1,5 +1,5 @@
 /**
- * What may be said of a session to its account's owner and to an operator.
+ * What may be said of a session to its account's owner and to an operator, and of all of them to an operator.
  */
 
 /** @import { Connection } from './connection.js' */
@@ -18,6 +18,12 @@
  * @property {boolean} isTls
  * @property {boolean} isCompressed
  * @property {boolean} isIdling
+ *
+ * @typedef {object} SessionCounts
+ * @property {number} connections - of clients
+ * @property {number} loggedIn - sessions of this process
+ * @property {number} idling - those in IDLE
+ * @property {number} background - those that are logged in and fill their client's store in the background
  */
 
 /**

@@ -49,8 +49,6 @@ export class Session {
    * @type {string | null}
    */
   clientName = null
-  /** Whether the client says that nobody waits for what it asks: it fills its store in the background. */
-  isBackground = false
   /** @type {SelectedMailbox | null} */
   selected = null
   /** How many keywords the last FLAGS response named: where there are more, FLAGS is sent again before a FETCH may show them. */

@@ -41,15 +41,12 @@ export const id = {
   async run(session, /** @type {{ params: IdParams | null }} */ { params }) {
     session.clientName = clientNameOf(params) ?? session.clientName
     session.write(compileId(SERVER_ID))
-    session.isBackground = false
-    if (params !== null && isBackgroundDownload(params)) {
-      if (!session.context.hasRoomForDownload()) {
-        const text = 'Too many downloads in the background, come back later'
-        return { status: 'NO', code: CODE.unavailable, text }
-      }
-      session.isBackground = true
-    }
-    return { text: 'ID completed' }
+    const { downloads } = session.context
+    downloads.end(session)
+    const isAdmitted = !isBackgroundDownload(params) || downloads.begin(session)
+    if (isAdmitted) return { text: 'ID completed' }
+    const text = 'Too many downloads in the background, come back later'
+    return { status: 'NO', code: CODE.unavailable, text }
   }
 }
 
@@ -65,11 +62,11 @@ function clientNameOf(params) {
 }
 
 /**
- * @param {IdParams} params
+ * @param {IdParams | null} params
  * @returns {boolean}
  */
 function isBackgroundDownload(params) {
-  if (!params.get('name')?.startsWith('com.apple.')) return false
+  if (!params?.get('name')?.startsWith('com.apple.')) return false
   const events = params.get('event')?.split(',') ?? []
   return events.some((event) => BACKGROUND_EVENTS.has(event.trim()))
 }
