@@ -4,7 +4,6 @@
  * Two kinds of sockets: plain with STARTTLS (RFC 3501 §6.2.1), and TLS from the first byte (RFC 8314 §3).
  */
 import { createServer } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { CODE } from '../protocol/compile/response-code.js'
 import { limitsBeforeLogin } from '../protocol/limits.js'
 import { Receiver } from '../protocol/receiver.js'
@@ -16,6 +15,7 @@ import { Allowances } from './allowance.js'
 import { BackgroundDownloads } from './background-downloads.js'
 import { INPUT_BYTES } from './client-input.js'
 import { Connection } from './connection.js'
+import { endAll } from './end-all.js'
 import { pollForIdlers } from './poll-idlers.js'
 import { serveSession } from './serve-session.js'
 import { Session } from './session.js'
@@ -32,8 +32,6 @@ import { makeTlsContext } from './tls-context.js'
 const TICK_MS = 1000
 /** For sessions in IDLE, other processes' changes are looked for every so many ticks. */
 const TICKS_PER_POLL = 2
-/** Where other workers go on, a session ends every so many ms, so that their logins do not all come at once. */
-const BETWEEN_BYES_MS = 20
 /** A session that is ended may take at most so many ms for its running command: a client may never read the answer. */
 const END_MS = 60_000
 /** The kernel holds at most so many connections for us while the process is busy. */
@@ -241,7 +239,8 @@ class Listener {
   async close({ graceMs, isReplaced = () => false }) {
     this.#isClosing = true
     for (const server of this.#servers) server.close()
-    const ending = this.#endAll('The server is shutting down', { graceMs, isReplaced })
+    const text = 'The server is shutting down'
+    const ending = endAll([...this.#sessions], text, { graceMs, isReplaced })
     const cut = setTimeout(() => {
       for (const { connection } of this.#sessions) connection.destroy()
     }, graceMs)
@@ -250,27 +249,6 @@ class Listener {
     await ending
     if (this.#timer !== null) clearInterval(this.#timer)
     this.#timer = null
-  }
-
-  /**
-   * BYE to every session; where other workers take their clients, to one after the other.
-   *
-   * @param {string} text
-   * @param {{ graceMs: number, isReplaced: () => boolean }} options
-   */
-  async #endAll(text, { graceMs, isReplaced }) {
-    const isStranger = (/** @type {Session} */ { state }) => state === 'notAuthenticated'
-    const sessions = [...this.#sessions]
-    for (const session of sessions.filter(isStranger)) session.end(text)
-    const others = sessions.filter((session) => !isStranger(session))
-    const stepMs = Math.min(BETWEEN_BYES_MS, graceMs / 2 / Math.max(1, others.length))
-    const startedAt = performance.now()
-    for (const [nth, session] of others.entries()) {
-      while (isReplaced() && performance.now() - startedAt < nth * stepMs) {
-        await sleep(BETWEEN_BYES_MS)
-      }
-      session.end(text)
-    }
   }
 
   /**
