@@ -9,6 +9,7 @@ import swaggerUi from '@fastify/swagger-ui'
 import { fastify } from 'fastify'
 import { clientOf, noteClients } from '../support/client-address.js'
 import { CONNECTION_CHECKS_MS } from '../support/http-checks.js'
+import { TLS_POLICY } from '../support/tls-policy.js'
 import { removeStaleSocket, setSocketAccess } from '../support/unix-socket.js'
 import { requireToken } from './access.js'
 import { addDashboard } from './dashboard.js'
@@ -121,7 +122,7 @@ export async function createAdminServer(parts) {
         clientErrorHandler: refuseUnreadable,
         requestTimeout: REQUEST_MS,
         ...(tls
-          ? { https: { ...tls, ...limits, handshakeTimeout: HEAD_MS, minVersion: 'TLSv1.2' } }
+          ? { https: { ...tls, ...limits, handshakeTimeout: HEAD_MS, ...TLS_POLICY } }
           : { http: limits })
       })
     )
@@ -170,7 +171,7 @@ export async function createAdminServer(parts) {
       const { server } = /** @type {{ server: import('node:https').Server }} */ (
         /** @type {unknown} */ (app)
       )
-      server.setSecureContext({ cert: certificate, key, minVersion: 'TLSv1.2' })
+      server.setSecureContext({ cert: certificate, key, ...TLS_POLICY })
     },
     async listenOnSocket(path) {
       await removeStaleSocket(path)

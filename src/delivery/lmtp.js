@@ -11,6 +11,7 @@
  * Logs have account ids, counts and codes, never an address.
  */
 
+import { TLS_POLICY } from '../support/tls-policy.js'
 import { isTurnSpent, nextTurn } from '../support/turns.js'
 import { hasGone } from './gone-client.js'
 import { LmtpListener } from './lmtp-listener.js'
@@ -114,11 +115,12 @@ export function createLmtpServer(options) {
 
 /** @param {import('./lmtp-service.js').LmtpTls} tls */
 const secureOptionsOf = ({ certificate, key, others = [] }) => ({
+  ...TLS_POLICY,
   cert: certificate,
   key,
   sniOptions: new Map(
     others.flatMap(({ names, cert, key }) =>
-      names.map((name) => /** @type {const} */ ([name, { cert, key }]))
+      names.map((name) => /** @type {const} */ ([name, { ...TLS_POLICY, cert, key }]))
     )
   )
 })

@@ -10,6 +10,13 @@ import { loadCertificate, readPair } from './certificate.js'
 /** Files are looked at this often, ms; whoever cannot wait sends SIGHUP. */
 const LOOK_MS = 30_000
 
+/**
+ * So often, in ms, the servers begin anew with the certificates that they have, and so with other keys for session tickets:
+ * with such a key, whoever gets it later reads each recorded session of TLS 1.2 that was resumed (RFC 9325 §3.4 wants another
+ * one every week).
+ */
+const RENEW_MS = 24 * 60 * 60_000
+
 /** Codes of files that are missing or cannot be read: the system says the same until something about the files changes. */
 const LASTING = new Set(['ENOENT', 'EACCES', 'EPERM', 'ENOTDIR', 'EISDIR', 'ELOOP'])
 
@@ -95,7 +102,7 @@ async function loadOther(folder) {
  * @param {import('./clock.js').Clock} options.clock
  * @param {LoadedCertificates} [options.inUse] - a start takes its time: their files may have been replaced meanwhile; default:
  *   they have not
- * @param {(certificates: LoadedCertificates) => void} options.onChange
+ * @param {(certificates: LoadedCertificates) => void} options.onChange - with the same ones again, once a day
  * @param {import('../telemetry/logger.js').Logger} options.logger
  * @returns {{ reload: () => Promise<void>, close: () => void }} `reload` looks at once; what cannot be used is logged, and the
  *   certificates stay as they are
@@ -103,11 +110,18 @@ async function loadOther(folder) {
 export function watchCertificates({ folder, tls, clock, inUse, onChange, logger }) {
   const files = filesOf(folder, tls)
   let known = inUse ? Promise.resolve(inUse.asRead) : stateOf(files)
+  let current = inUse
+  let usedSinceMs = clock.nowMs()
+  const use = (/** @type {LoadedCertificates} */ certificates) => {
+    onChange(certificates)
+    current = certificates
+    usedSinceMs = clock.nowMs()
+  }
   /** @returns {Promise<boolean>} false: another try may do better, though no file changes */
   const readAgain = async () => {
     try {
       const certificates = await loadCertificates({ folder, tls, clock })
-      onChange(certificates)
+      use(certificates)
       logger.info('certificates were read again')
       warnOfEnded(certificates, { clock, logger })
       return true
@@ -117,6 +131,7 @@ export function watchCertificates({ folder, tls, clock, inUse, onChange, logger 
     }
   }
   const look = async () => {
+    if (current && clock.nowMs() - usedSinceMs >= RENEW_MS) use(current)
     const before = await known
     known = stateOf(files)
     if ((await known) === before || (await readAgain())) return

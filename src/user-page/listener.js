@@ -6,6 +6,7 @@ import { createServer } from 'node:https'
 import { makeTlsContext } from '../imap/session/tls-context.js'
 import { clientOf, noteClients } from '../support/client-address.js'
 import { CONNECTION_CHECKS_MS } from '../support/http-checks.js'
+import { TLS_POLICY } from '../support/tls-policy.js'
 
 /** @import { IncomingMessage, RequestListener } from 'node:http' */
 /** @import { Socket } from 'node:net' */
@@ -49,7 +50,7 @@ export class HttpsListener {
     const server = createServer(
       {
         ...main,
-        minVersion: 'TLSv1.2',
+        ...TLS_POLICY,
         ALPNProtocols: PROTOCOLS,
         SNICallback: (name, done) => {
           const { SNICallback, secureContext } = this.#context
@@ -105,7 +106,7 @@ export class HttpsListener {
     this.#tls = tls
     this.#context = makeTlsContext(tls, PROTOCOLS)
     const { others: _, ...main } = tls
-    this.#server?.setSecureContext({ ...main, minVersion: 'TLSv1.2' })
+    this.#server?.setSecureContext({ ...main, ...TLS_POLICY })
   }
 
   /** @param {{ graceMs: number }} options - how long answers under way may still take */

@@ -4,6 +4,7 @@
  * protocols alone is refused: on the IMAP port it would be a browser that somebody has sent there.
  */
 import { createSecureContext } from 'node:tls'
+import { TLS_POLICY } from '../../support/tls-policy.js'
 
 /** @import { SecureContext, SecureContextOptions } from 'node:tls' */
 
@@ -60,5 +61,5 @@ export function makeTlsContext({ others = [], ...main }, protocols = PROTOCOLS) 
  */
 function contextOf(options) {
   // Without a session id context OpenSSL refuses to resume sessions.
-  return createSecureContext({ minVersion: 'TLSv1.2', sessionIdContext: 'letterlock', ...options })
+  return createSecureContext({ ...TLS_POLICY, sessionIdContext: 'letterlock', ...options })
 }

@@ -30,7 +30,7 @@ async function makeCertificate(folder, name) {
 
 /**
  * @param {number} port
- * @param {{ servername?: string, ALPNProtocols?: string[] }} [options]
+ * @param {import('node:tls').ConnectionOptions} [options]
  */
 async function handshake(port, options = {}) {
   const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ...options })
@@ -89,4 +89,27 @@ test('ALPN: imap is agreed on, nothing is without it, and a client that wants ot
   assert.equal(without.alpnProtocol, false)
   without.destroy()
   await assert.rejects(handshake(tlsPort, { ALPNProtocols: ['h2', 'http/1.1'] }))
+})
+
+test('a session of TLS 1.2 is resumed, but not once the server has begun anew with the same certificate', async (t) => {
+  const folder = scratchFolder(t, 'tickets')
+  const parts = { folder, tls: { certificate: '', key: '', otherFolders: [] }, clock: systemClock }
+  const server = await startImapServer(t)
+  const use = (/** @type {Awaited<ReturnType<typeof loadCertificates>>} */ { main, others }) =>
+    server.imap.replaceCertificate({ cert: main.certificate, key: main.key, others })
+  const certificates = await loadCertificates(parts)
+  const isResumed = async (/** @type {Buffer | undefined} */ session) => {
+    const socket = await handshake(server.tlsPort, {
+      maxVersion: 'TLSv1.2',
+      ...(session && { session })
+    })
+    const found = { session: socket.getSession(), isResumed: socket.isSessionReused() }
+    socket.destroy()
+    return found
+  }
+  use(certificates)
+  const { session } = await isResumed(undefined)
+  assert.equal((await isResumed(session)).isResumed, true)
+  use(certificates)
+  assert.equal((await isResumed(session)).isResumed, false)
 })

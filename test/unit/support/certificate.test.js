@@ -210,6 +210,32 @@ test('a certificate that is replaced while the server starts is read again at th
   assert.deepEqual(used, [next.main.fingerprint])
 })
 
+test('the certificates in use are used anew every day, and nothing is said of that', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const parts = { folder: scratch(t), tls: { certificate: '', key: '', otherFolders: [] } }
+  const inUse = await loadCertificates({ ...parts, clock: systemClock })
+  const clock = new ManualClock(systemClock.nowMs())
+  const { logger, lines } = recordingLogger()
+  /** @type {unknown[]} */
+  const used = []
+  const onChange = (/** @type {unknown} */ certificates) => used.push(certificates)
+  const watch = watchCertificates({ ...parts, clock, inUse, onChange, logger })
+  for (const [hours, times] of [
+    [23, 0],
+    [1, 1],
+    [23, 1],
+    [1, 2]
+  ]) {
+    clock.advance(Number(hours) * 3_600_000)
+    t.mock.timers.tick(30_000)
+    t.mock.timers.tick(30_000)
+    assert.equal(used.length, times)
+  }
+  watch.close()
+  assert.ok(used.every((certificates) => certificates === inUse))
+  assert.deepEqual(lines, [])
+})
+
 for (const [what, code, tries] of /** @type {const} */ ([
   ['was out of descriptors at the look', 'EMFILE', 2],
   ['may not read it', 'EACCES', 1]
