@@ -269,11 +269,12 @@ export class FetchResponse {
     let next = 0
     for (const item of this.#plan.items) {
       if (item.kind === 'SECTION' || isBinary(item)) {
+        // Before the first literal, as Dovecot does: some programs take what follows the message for its end.
+        if (isNowSeen && next === 0) this.#writeSeen(slot, state)
         await this.#sections.write(item, sources[next++] ?? null)
       } else if (!this.#writeStateItem(item.kind, slot, state))
         writeRecordItem(this.#writer, item.kind, record, this.#previews.get(record) ?? null)
     }
-    if (isNowSeen) this.#writeSeen(slot, state)
     this.#writer.end()
     if (this.#writer.length >= BATCH_BYTES) await this.#flush()
     return true

@@ -42,9 +42,9 @@ test('a message opened without PEEK becomes \\Seen, and the same response says s
     S: )
     S: a OK ...
     C: b FETCH 1 BODY[TEXT]
-    S: * 1 FETCH (BODY[TEXT] {6}
+    S: * 1 FETCH (FLAGS (\\Seen \\Recent) BODY[TEXT] {6}
     S: body
-    S:  FLAGS (\\Seen \\Recent))
+    S: )
     S: b OK ...
     C: c FETCH 1 BODY[TEXT]
     S: * 1 FETCH (BODY[TEXT] {6}

@@ -65,8 +65,8 @@ test('BINARY, BINARY.PEEK and BINARY.SIZE: decoded parts, ranges of the decoded 
     S: aW5uZXI=)
     S: e OK ...
     C: f FETCH 1 BINARY[3.1]
-    S: * 1 FETCH (BINARY[3.1] {5}
-    S: inner FLAGS (\\Seen \\Recent))
+    S: * 1 FETCH (FLAGS (\\Seen \\Recent) BINARY[3.1] {5}
+    S: inner)
     S: f OK ...
     `.replaceAll('S:\n', 'S: \n')
   )
@@ -139,9 +139,9 @@ test('what was read before an encoding that is not known is told, and every \\Se
     ${encoded('8bit', 'three')}
     ${select('INBOX', { exists: 3 })}
     C: a FETCH 1:3 BINARY[1]
-    S: * 1 FETCH (BINARY[1] {5}
+    S: * 1 FETCH (FLAGS (\\Seen \\Recent) BINARY[1] {5}
     S: one
-    S:  FLAGS (\\Seen \\Recent))
+    S: )
     S: * 2 FETCH (FLAGS (\\Seen \\Recent))
     S: * 3 FETCH (FLAGS (\\Seen \\Recent))
     S: a NO [UNKNOWN-CTE] ...

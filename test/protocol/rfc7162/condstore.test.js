@@ -182,8 +182,8 @@ test('an implicit \\Seen tells its MODSEQ where CONDSTORE is on', async (t) => {
     S: b)
     S: a OK ...
     C: b FETCH 1 BODY[TEXT]<0.1>
-    S: * 1 FETCH (BODY[TEXT]<0> {1}
-    S: b UID 1 FLAGS (\\Seen \\Recent) MODSEQ ({{new}}))
+    S: * 1 FETCH (UID 1 FLAGS (\\Seen \\Recent) MODSEQ ({{new}}) BODY[TEXT]<0> {1}
+    S: b)
     S: b OK ...
     C: c FETCH 1 MODSEQ
     S: * 1 FETCH (MODSEQ ({{new}}))

@@ -118,12 +118,12 @@ test('the keys that IMAP4rev2 has no more are answered: no message is recent (RF
     S: * ESEARCH (TAG "c") ALL 1
     S: c OK ...
     C: d FETCH 1 (RFC822.HEADER RFC822.TEXT)
-    S: * 1 FETCH (RFC822.HEADER {14}
+    S: * 1 FETCH (FLAGS (\\Seen) RFC822.HEADER {14}
     S: Subject: x
     S: 
     S:  RFC822.TEXT {6}
     S: body
-    S:  FLAGS (\\Seen))
+    S: )
     S: d OK ...
     C: e CHECK
     S: e OK ...

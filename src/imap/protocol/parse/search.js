@@ -171,7 +171,11 @@ const constant = (key) => () => key
 const systemFlag = (flag, isSet) => constant({ op: 'flag', flag, isSet })
 
 /** @type {(isSet: boolean) => KeyParser} */
-const keyword = (isSet) => (args) => ({ op: 'flag', flag: parseKeyword(args.word()), isSet })
+const keyword = (isSet) => (args) => {
+  // An atom by the grammar; laminas-mail and others quote it.
+  const flag = parseKeyword(args.astring().toString('latin1'))
+  return { op: 'flag', flag, isSet }
+}
 
 /** @type {(field: string) => KeyParser} */
 const header = (field) => (args, reader) => ({ op: 'header', field, value: reader.readText(args) })
