@@ -30,6 +30,7 @@ import { tryWrite } from './try-write.js'
  * @property {boolean} [content]
  * @property {boolean} [partTree]
  * @property {boolean} [order] - baseSubject, sentDate
+ * @property {boolean} [threadRoot]
  * @property {boolean} [search] - messageId, inReplyTo, references, baseSubject, sentDate; not together with `order`
  *
  * @typedef {object} MessageRecord
@@ -48,6 +49,7 @@ import { tryWrite } from './try-write.js'
  *   the content: read it from there by the part tree's offsets
  * @property {Buffer | null} [content] - the whole message; null when it is longer than one chunk, or damaged
  * @property {Buffer} [partTree] - of part-tree.js; also where the header is null
+ * @property {string | null} [threadRoot] - the oldest message that it refers to; itself where there is none; null: it says neither
  * @property {string | null} [messageId]
  * @property {string | null} [inReplyTo]
  * @property {string[]} [references]
@@ -74,6 +76,7 @@ import { tryWrite } from './try-write.js'
  * @property {number | null} [codec] - of the only chunk
  * @property {Buffer | null} [data]
  * @property {Buffer | null} [content]
+ * @property {string | null} [threadRoot]
  * @property {string | null} [messageId]
  * @property {string | null} [inReplyTo]
  * @property {string} [referenceList]
@@ -93,6 +96,10 @@ const ORDER_COLUMNS = 'd.base_subject AS baseSubject, d.sent_at AS sentAt, d.sen
 const SEARCH_COLUMNS = `d.message_id AS messageId, d.in_reply_to AS inReplyTo, d.reference_list AS referenceList,
   ${ORDER_COLUMNS}`
 
+/** References begin with the oldest (RFC 5322 §3.6.4). */
+const THREAD_ROOT =
+  "coalesce(json_extract(d.reference_list, '$[0]'), d.in_reply_to, d.message_id) AS threadRoot"
+
 /**
  * The tables of what was computed: columns by need, the table with its alias, and its version.
  *
@@ -103,6 +110,7 @@ const TABLES = [
   {
     columns: [
       ['body', 'd.body'],
+      ['threadRoot', THREAD_ROOT],
       ['order', ORDER_COLUMNS],
       ['search', SEARCH_COLUMNS]
     ],
@@ -127,7 +135,7 @@ const TABLES = [
 /** @type {ReadonlySet<Row>} */
 const NONE = new Set()
 
-/** One text for each set of needs: at most 128 statements. */
+/** One text for each set of needs: at most 256 statements. */
 const selects = new Map()
 
 /**
@@ -139,7 +147,7 @@ function selectFor(needs) {
   const wants = (/** @type {keyof MessageNeeds} */ need) =>
     needs[need] === true || (need === 'partTree' && needs.header === true)
   const needsContent = needs.content === true || needs.header === true
-  const key = ['body', 'order', 'search', 'envelope', 'bodyStructure', 'partTree']
+  const key = ['body', 'threadRoot', 'order', 'search', 'envelope', 'bodyStructure', 'partTree']
     .filter((need) => wants(/** @type {keyof MessageNeeds} */ (need)))
     .concat(needsContent ? ['content'] : [])
     .join()
@@ -255,6 +263,7 @@ function toRecord(row, needs) {
   if (needs.header) record.header = headerOf(row)
   if (row.partTree && (needs.partTree || record.header === null)) record.partTree = row.partTree
   if (needs.content) record.content = row.content ?? null
+  if (needs.threadRoot) record.threadRoot = row.threadRoot ?? null
   if (needs.search) {
     record.messageId = row.messageId ?? null
     record.inReplyTo = row.inReplyTo ?? null
@@ -357,6 +366,7 @@ function renew(row, meta) {
     body,
     bodyStructure,
     partTree,
+    threadRoot: meta.references[0] ?? inReplyTo ?? messageId,
     messageId,
     inReplyTo,
     baseSubject,

@@ -34,13 +34,14 @@ import { rememberContents } from './remember-contents.js'
  * @typedef {object} MessagePage - all lists are parallel
  * @property {number[]} uids - ascending; of messages that lie close together, those between them are there as well
  * @property {number[]} sizes - RFC822.SIZE, bytes
+ * @property {number[]} contentIds
  * @property {number[]} dates - INTERNALDATE, seconds; may be empty where it was not asked for
  * @property {number[]} zones - of INTERNALDATE, minutes; empty likewise
  * @property {Partial<Record<ColumnKind, PageColumn>>} columns
  * @property {(string | null)[]} previews - null: not made yet; empty where they were not asked for
  * @property {boolean} isWhole - false: it ends with the last message that is in it, before the last one that was asked for
  *
- * @typedef {Pick<MessagePage, 'uids' | 'sizes' | 'dates' | 'zones'> & { contentIds: number[] }} PageRows
+ * @typedef {Pick<MessagePage, 'uids' | 'sizes' | 'contentIds' | 'dates' | 'zones'>} PageRows
  */
 
 const NONE = Buffer.alloc(0)
@@ -77,8 +78,8 @@ const ROWS = {
  *   an older version of the code
  */
 export function readPage(db, view, slots, { withDates, columns: kinds, choices = [], previews }) {
-  const rows = (withDates ? null : rowsOfView(view, slots)) ?? readRows(db, view, slots, withDates)
-  const { contentIds, ...page } = rows
+  const page = (withDates ? null : rowsOfView(view, slots)) ?? readRows(db, view, slots, withDates)
+  const { contentIds } = page
   arena.reset()
   const blocks = new BlockReader(db, arena)
   const columns = kinds.map(

@@ -6,6 +6,7 @@
 import { WHOLE_HEADER, chooseFields } from '../../mime/field-choice.js'
 import { MAX_SECTIONS, isTopHeader } from './fetch-plan.js'
 import { flagsText } from './flag-lines.js'
+import { emailIdOf } from './object-id.js'
 
 /** @import { FieldChoice } from '../../mime/field-choice.js' */
 /** @import { Section } from '../../mime/section.js' */
@@ -29,6 +30,7 @@ const COLUMNS = {
   MODSEQ: null,
   INTERNALDATE: null,
   'RFC822.SIZE': null,
+  EMAILID: null,
   PREVIEW: null,
   ENVELOPE: 'envelope',
   BODYSTRUCTURE: 'bodyStructure'
@@ -101,7 +103,7 @@ export function writePage({ session, writer, plan, pagePlan, slots, page }) {
   const { view } = selected
   const { items } = plan
   const { choices } = pagePlan
-  const { uids, sizes, dates, zones, columns, previews } = page
+  const { uids, sizes, contentIds, dates, zones, columns, previews } = page
   const { envelope = EMPTY, bodyStructure = EMPTY, fields = EMPTY } = columns
   const { received = EMPTY, signatures = EMPTY, rest = EMPTY } = columns
   /** @type {FieldChoice | undefined} */
@@ -143,6 +145,9 @@ export function writePage({ session, writer, plan, pagePlan, slots, page }) {
             break
           case 'RFC822.SIZE':
             writer.size(at(sizes, row))
+            break
+          case 'EMAILID':
+            writer.emailId(emailIdOf(at(contentIds, row)))
             break
           case 'PREVIEW':
             writer.preview(previews[row] ?? null)

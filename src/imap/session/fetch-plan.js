@@ -8,6 +8,7 @@
 /**
  * @typedef {object} ReadNeeds - as `AccountStore.readMessages` takes it
  * @property {boolean} row
+ * @property {boolean} threadRoot
  * @property {boolean} envelope
  * @property {boolean} body
  * @property {boolean} bodyStructure
@@ -53,6 +54,7 @@ export function planFetch({ items, isUid, isChangedSince }) {
   const binary = all.filter(isBinary)
   const needs = {
     row: ROW_KINDS.some(has) || sections.length + binary.length > 0,
+    threadRoot: has('THREADID'),
     envelope: has('ENVELOPE'),
     body: has('BODY'),
     bodyStructure: has('BODYSTRUCTURE'),
@@ -100,7 +102,7 @@ function readsContent(item) {
 export const MAX_SECTIONS = 4
 
 /** Items that the fast path of bodies (fetch-body.js) answers beside sections. */
-const BESIDE_BODY = new Set(['UID', 'FLAGS', 'MODSEQ', 'THREADID', 'RFC822.SIZE', 'INTERNALDATE'])
+const BESIDE_BODY = new Set(['UID', 'FLAGS', 'MODSEQ', 'EMAILID', 'RFC822.SIZE', 'INTERNALDATE'])
 
 /**
  * @param {FetchPlan} plan

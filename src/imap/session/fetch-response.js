@@ -15,6 +15,7 @@ import { BATCH_BYTES, FetchSectionWriter } from './fetch-section-writer.js'
 import { openSections } from './fetch-sections.js'
 import { flagsText, writeFlagLines } from './flag-lines.js'
 import { tellKeywords } from './mailbox-news.js'
+import { emailIdOf } from './object-id.js'
 import { writeRecordItem } from './record-item.js'
 
 /** @import { MessageRecord } from '../../store/read-messages.js' */
@@ -344,7 +345,8 @@ export class FetchResponse {
     if (kind === 'FLAGS') writer.flags(flagsText(selected, this.#session.store.keywords, slot))
     else if (kind === 'UID') writer.uid(/** @type {number} */ (view.uids[slot]))
     else if (kind === 'MODSEQ') writer.modSeq(/** @type {number} */ (view.modSeqs[slot]))
-    else if (kind === 'THREADID') writer.threadId(null)
+    else if (kind === 'EMAILID' && view.contentIds[slot])
+      writer.emailId(emailIdOf(view.contentIds[slot]))
     else return false
     return true
   }

@@ -1,7 +1,7 @@
 /**
  * Items of a FETCH response that a message's record answers.
  */
-import { emailIdOf } from './object-id.js'
+import { emailIdOf, threadIdOf } from './object-id.js'
 
 /** @import { MessageRecord } from '../../store/read-messages.js' */
 /** @import { FetchWriter } from '../protocol/compile/fetch.js' */
@@ -22,6 +22,9 @@ export function writeRecordItem(writer, kind, record, preview) {
       break
     case 'EMAILID':
       writer.emailId(emailIdOf(record.contentId))
+      break
+    case 'THREADID':
+      writer.threadId(threadIdOf(record))
       break
     case 'RFC822.SIZE':
       writer.size(record.size)

@@ -1,12 +1,13 @@
 /**
  * From a client's search key to messages of the selected mailbox, for every command that takes one. Parts of the key that
  * only the session or the account can resolve are replaced first: `$` (RFC 5182 §2.1) by the UIDs that were saved, EMAILID
- * (RFC 8474 §5) by those of the messages that have it.
+ * and THREADID (RFC 8474 §5) by those of the messages that have it.
  */
 import { searchMessages } from '../../store/search/evaluate.js'
 import { Slicer } from '../../support/slicer.js'
 import { SequenceSet } from '../protocol/values/sequence-set.js'
-import { contentIdOf } from './object-id.js'
+import { findThreads } from './find-threads.js'
+import { contentIdOf, mayBeThreadId } from './object-id.js'
 
 /** @import { MailboxView } from '../../store/mailbox-view.js' */
 /** @import { SearchKey } from '../protocol/values/search-key.js' */
@@ -37,7 +38,8 @@ export async function findMessages(session, key) {
   const { view } = selected
   const signal = session.connection.closeSignal
   const slicer = new Slicer(signal)
-  const resolved = await resolveKey(key, { session, known: new Map(), slicer })
+  const known = await threadKeys(session, key, slicer)
+  const resolved = await resolveKey(key, { session, known, slicer })
   const found = await session.whileWorking(() =>
     searchMessages({
       store: session.store,
@@ -120,7 +122,7 @@ async function resolveKey(key, resolution) {
     case 'emailId':
       return await idKey(key.id, resolution)
     case 'threadId':
-      return NO_MESSAGES
+      return resolution.known.get(key.id) ?? NO_MESSAGES
     default:
       return key
   }
@@ -157,4 +159,25 @@ async function idKey(id, { session, known, slicer }) {
   const key = { op: 'uid', set: SequenceSet.fromNumbers(uids) }
   known.set(id, key)
   return key
+}
+
+/**
+ * @param {Session} session
+ * @param {SearchKey} key
+ * @param {Slicer} slicer
+ * @returns {Promise<Map<string, SearchKey>>} the messages of each THREADID in it that some have: of all together in one pass,
+ *   because there is no table of them
+ */
+async function threadKeys(session, key, slicer) {
+  /** @type {Set<string>} */
+  const wanted = new Set()
+  hasKey(key, (each) => {
+    if (each.op === 'threadId' && mayBeThreadId(each.id)) wanted.add(each.id)
+    return false
+  })
+  if (wanted.size === 0) return new Map()
+  const uids = await session.whileWorking(() => findThreads(session, wanted, slicer))
+  return new Map(
+    Array.from(uids, ([id, found]) => [id, { op: 'uid', set: SequenceSet.fromNumbers(found) }])
+  )
 }

@@ -32,6 +32,11 @@ const LISTS = [
   '(UID RFC822.SIZE FLAGS INTERNALDATE BODYSTRUCTURE BODY.PEEK[HEADER.FIELDS (Date From Subject X-Priority)])',
   '(BODY.PEEK[HEADER.FIELDS (Subject)] ENVELOPE BODY.PEEK[HEADER.FIELDS (Received From)] BODYSTRUCTURE UID)',
   '(PREVIEW (LAZY))',
+  '(FLAGS EMAILID MODSEQ UID)',
+  '(ENVELOPE EMAILID THREADID UID)',
+  '(UID FLAGS BODYSTRUCTURE ENVELOPE INTERNALDATE RFC822.SIZE EMAILID MODSEQ)',
+  '(BODY.PEEK[] EMAILID UID)',
+  '(INTERNALDATE EMAILID BODY.PEEK[1] UID)',
   '(ENVELOPE PREVIEW UID)',
   '(PREVIEW (LAZY) BODYSTRUCTURE)',
   '(UID BODY.PEEK[HEADER.FIELDS (Subject X-Other)])',
@@ -113,6 +118,7 @@ test('a list over many messages says what each message says when it is asked alo
   await check(all)
   assert.deepEqual([...pages].sort(), [
     'bodyStructure,envelope,fields,received,signatures,rest,none previews',
+    'bodyStructure,envelope,none previews',
     'bodyStructure,fields,none previews',
     'bodyStructure,fields,signatures,received,none previews',
     'bodyStructure,kept previews',

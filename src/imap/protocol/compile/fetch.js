@@ -152,11 +152,11 @@ export class FetchWriter {
   }
 
   /**
-   * @param {string | null} id - null: threads have none here
+   * @param {string} id
    * @returns {this} RFC 8474 §5.2
    */
   threadId(id) {
-    this.#name(id === null ? 'THREADID NIL' : `THREADID (${id})`)
+    this.#name('THREADID (').ascii(id).ascii(')')
     return this
   }
 
