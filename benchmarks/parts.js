@@ -70,6 +70,7 @@ export const PARTS = [
       'body-structure',
       'body',
       'partial',
+      'tls',
       'search',
       'small-mailbox',
       'sort',

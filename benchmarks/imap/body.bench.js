@@ -1,15 +1,10 @@
 /**
  * How fast are whole messages read: at random one at a time, at random in a pipeline, and one after the other?
  */
-import { literalsOf } from '../lib/imap-client.js'
-import { MailGenerator } from '../lib/mail.js'
 import { readIntoPageCache } from '../lib/page-cache.js'
-import { now, require, requireEqual } from '../lib/question.js'
 import { Random } from '../lib/random.js'
+import { PIPELINE_DEPTH, bodyReader } from './read-bodies.js'
 import { imapContenders, openSession, serverOf } from './session.js'
-
-/** So many commands are under way at once in the pipeline. */
-const PIPELINE_DEPTH = 20
 
 /**
  * So many commands of each kind run before the lasting speed is measured: V8 has made its best code for a kind after ten to
@@ -50,8 +45,8 @@ export const question = {
     const { messages, isQuick, seed } = run.options
     const count = isQuick ? 40 : 2000
     const random = new Random(seed + run.round)
-    const generator = new MailGenerator(seed)
     const client = await openSession(run)
+    const read = bodyReader(client, run.options)
     const someNumbers = () => Array.from({ length: count }, () => 1 + random.below(messages))
     /** @param {number} commands - of each kind, that are not counted */
     const warmUp = async (commands) => {
@@ -59,30 +54,6 @@ export const question = {
         await read(someNumbers(), 1)
         await read(someNumbers(), PIPELINE_DEPTH)
       }
-    }
-
-    /**
-     * @param {number[]} numbers
-     * @param {number} depth
-     */
-    const read = async (numbers, depth) => {
-      const samples = []
-      const answers = []
-      const start = now()
-      for (let at = 0; at < numbers.length; at += depth) {
-        const wanted = numbers.slice(at, at + depth)
-        const answer = await client.pipeline(wanted.map((number) => `FETCH ${number} BODY.PEEK[]`))
-        samples.push(answer.ms / wanted.length)
-        answers.push(answer.bytes)
-      }
-      const rate = (1000 * numbers.length) / (now() - start)
-      const bodies = answers.flatMap(literalsOf)
-      requireEqual(bodies.length, numbers.length, 'messages')
-      numbers.forEach((number, index) => {
-        const { bytes } = generator.mailOf(number - 1)
-        require(bodies[index]?.equals(bytes), `message ${number}, byte for byte`)
-      })
-      return { samples, rate }
     }
 
     readIntoPageCache(serverOf(run).folder)

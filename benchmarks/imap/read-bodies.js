@@ -1,0 +1,39 @@
+/**
+ * Reads whole messages of the large mailbox, and checks every byte of them.
+ */
+import { literalsOf } from '../lib/imap-client.js'
+import { MailGenerator } from '../lib/mail.js'
+import { now, require, requireEqual } from '../lib/question.js'
+
+/** So many commands are under way at once in the pipeline. */
+export const PIPELINE_DEPTH = 20
+
+/**
+ * @param {import('../lib/imap-client.js').ImapClient} client - that has selected the large mailbox
+ * @param {Pick<import('./session.js').RunOptions, 'seed'>} options
+ * @returns {(numbers: number[], depth: number) => Promise<{ samples: number[], rate: number }>} reads the messages of these
+ *   numbers, so many at once; a sample is the time of those that are read at once divided by their number, ms; the rate is in
+ *   messages a second
+ */
+export function bodyReader(client, { seed }) {
+  const generator = new MailGenerator(seed)
+  return async (numbers, depth) => {
+    const samples = []
+    const answers = []
+    const start = now()
+    for (let at = 0; at < numbers.length; at += depth) {
+      const wanted = numbers.slice(at, at + depth)
+      const answer = await client.pipeline(wanted.map((number) => `FETCH ${number} BODY.PEEK[]`))
+      samples.push(answer.ms / wanted.length)
+      answers.push(answer.bytes)
+    }
+    const rate = (1000 * numbers.length) / (now() - start)
+    const bodies = answers.flatMap(literalsOf)
+    requireEqual(bodies.length, numbers.length, 'messages')
+    numbers.forEach((number, index) => {
+      const { bytes } = generator.mailOf(number - 1)
+      require(bodies[index]?.equals(bytes), `message ${number}, byte for byte`)
+    })
+    return { samples, rate }
+  }
+}
