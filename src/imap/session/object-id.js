@@ -3,8 +3,8 @@
  * another. A mailbox keeps its own through every RENAME; messages of equal bytes share one, wherever in the account they lie.
  *
  * A thread is named by the message that began it, as each of its messages says by itself: so the identifier is the same in all
- * mailboxes, never changes, and none is kept. NIL for all would be legal (§5.2), but MailKit and imapflow before 2 took it for
- * a fault and showed no message.
+ * mailboxes, never changes, and none is kept. NIL for all would be legal (§5.2), but MailKit and imapflow 1.3 take it for a
+ * fault and show no message.
  */
 import { hash } from 'node:crypto'
 
