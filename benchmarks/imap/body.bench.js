@@ -3,14 +3,8 @@
  */
 import { readIntoPageCache } from '../lib/page-cache.js'
 import { Random } from '../lib/random.js'
-import { PIPELINE_DEPTH, bodyReader } from './read-bodies.js'
+import { PIPELINE_DEPTH, WARM_UP, bodyReader } from './read-bodies.js'
 import { imapContenders, openSession, serverOf } from './session.js'
-
-/**
- * So many commands of each kind run before the lasting speed is measured: V8 has made its best code for a kind after ten to
- * fifteen thousand of them (measured), and a server runs for weeks.
- */
-const WARM_UP = 10_000
 
 /** @type {import('../lib/question.js').Question} */
 export const question = {

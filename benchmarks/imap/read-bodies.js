@@ -8,6 +8,12 @@ import { now, require, requireEqual } from '../lib/question.js'
 export const PIPELINE_DEPTH = 20
 
 /**
+ * So many commands of each kind run before the lasting speed is measured: V8 has made its best code for a kind after ten to
+ * fifteen thousand of them (measured), and a server runs for weeks.
+ */
+export const WARM_UP = 10_000
+
+/**
  * @param {import('../lib/imap-client.js').ImapClient} client - that has selected the large mailbox
  * @param {Pick<import('./session.js').RunOptions, 'seed'>} options
  * @returns {(numbers: number[], depth: number) => Promise<{ samples: number[], rate: number }>} reads the messages of these

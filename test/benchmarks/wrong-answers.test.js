@@ -9,6 +9,7 @@ import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { question as appleHeaders } from '../../benchmarks/imap/apple-headers.bench.js'
+import { question as body } from '../../benchmarks/imap/body.bench.js'
 import { question as bodyStructure } from '../../benchmarks/imap/body-structure.bench.js'
 import { question as copyMove } from '../../benchmarks/imap/copy-move.bench.js'
 import { question as envelope } from '../../benchmarks/imap/envelope.bench.js'
@@ -54,6 +55,22 @@ const LIES = [
     says: (text) =>
       text.replace(/"<(\d+)\.2a@benchmark\.example>"\)\)/g, '"<1$1.2a@benchmark.example>"))'),
     error: /ENVELOPE.* of message/
+  },
+  {
+    question: body,
+    what: 'one letter that is another',
+    says: (text) => text.replace(/^Subject: ./gm, 'Subject: \u00e4'),
+    error: /message \d+, byte for byte/
+  },
+  {
+    question: body,
+    what: 'the numbers of other messages',
+    says: (text) =>
+      text.replace(
+        /^\* (\d+) FETCH \(BODY/gm,
+        (_, number) => `* ${1 + (Number(number) % MESSAGES)} FETCH (BODY`
+      ),
+    error: /messages.*expected/
   },
   {
     question: headerList,
