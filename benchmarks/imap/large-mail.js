@@ -1,5 +1,5 @@
 /**
- * A mail of 25 MB in a mailbox of its own, and a client that reads it 64 KiB at a time.
+ * A mail of 25 MB in a mailbox of its own, and a client that reads it, 64 KiB at a time or at once.
  */
 import { createHash } from 'node:crypto'
 import { literalsOf } from '../lib/imap-client.js'

@@ -42,13 +42,11 @@ export const question = {
     const { isQuick, messages, seed } = run.options
     const mail = /** @type {LargeMail} */ (run.prepared)
     readIntoPageCache(serverOf(run).folder)
-    const connect = async () => {
-      const ms = await timedAsync(async () => {
+    const connect = () =>
+      timedAsync(async () => {
         const client = await connectTo(run, { isTls: true })
         client.close()
       })
-      return ms
-    }
     await connect()
     const connects = await repeat(isQuick ? 3 : 100, connect)
 

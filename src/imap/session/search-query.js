@@ -67,7 +67,7 @@ export function stillThere(view, slots) {
  * @returns {boolean} whether MODSEQ is among the keys, which enables CONDSTORE (RFC 7162 §3.1)
  */
 export function hasModSeq(key) {
-  return hasKey(key, ({ op }) => op === 'modseq')
+  return partsOf(key).some(({ op }) => op === 'modseq')
 }
 
 /**
@@ -75,25 +75,23 @@ export function hasModSeq(key) {
  * @returns {boolean} whether message numbers are among the keys: until it is answered, none may change (RFC 7162 §3.2.10.2)
  */
 export function hasMessageNumbers(key) {
-  return hasKey(key, (each) => each.op === 'sequence' && !each.set.isSearchResult)
+  return partsOf(key).some((each) => each.op === 'sequence' && !each.set.isSearchResult)
 }
 
 /**
  * @param {SearchKey} key
- * @param {(key: SearchKey) => boolean} isWanted
- * @returns {boolean} whether it, or any that it is made of, is such a one
+ * @returns {SearchKey[]} what it is made of, in any order: keys that are made of no others
  */
-function hasKey(key, isWanted) {
-  switch (key.op) {
-    case 'and':
-      return key.keys.some((each) => hasKey(each, isWanted))
-    case 'or':
-      return hasKey(key.left, isWanted) || hasKey(key.right, isWanted)
-    case 'not':
-      return hasKey(key.key, isWanted)
-    default:
-      return isWanted(key)
+function partsOf(key) {
+  const parts = []
+  const open = [key]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (next.op === 'and') for (const each of next.keys) open.push(each)
+    else if (next.op === 'or') open.push(next.left, next.right)
+    else if (next.op === 'not') open.push(next.key)
+    else parts.push(next)
   }
+  return parts
 }
 
 /**
@@ -171,10 +169,8 @@ async function idKey(id, { session, known, slicer }) {
 async function threadKeys(session, key, slicer) {
   /** @type {Set<string>} */
   const wanted = new Set()
-  hasKey(key, (each) => {
+  for (const each of partsOf(key))
     if (each.op === 'threadId' && mayBeThreadId(each.id)) wanted.add(each.id)
-    return false
-  })
   if (wanted.size === 0) return new Map()
   const uids = await session.whileWorking(() => findThreads(session, wanted, slicer))
   return new Map(

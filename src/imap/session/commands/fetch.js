@@ -7,7 +7,7 @@
  *
  *     items                                             way              file
  *     FLAGS, UID, MODSEQ …                              writeFromView    flag-lines.js: the view alone
- *     ENVELOPE, BODYSTRUCTURE, header, PREVIEW          writePage        fetch-page.js: stored lists of up to 500 messages
+ *     ENVELOPE, BODYSTRUCTURE, header, PREVIEW, EMAILID writePage        fetch-page.js: stored lists of up to 500 messages
  *     up to four sections with PEEK, date, size         writeBodies      fetch-body.js: short messages, nothing awaited
  *     anything else; messages without stored lists yet  writeRecord      record-item.js, fetch-sections.js: one by one
  *
